@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.checks import check_choice, shortened
-from albert_keras.options import check_fields, option
+from albert_keras.options import Range, check_fields, option
 
 # Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
 MAX_POSITIONS = 2**16
@@ -24,7 +24,7 @@ HEAD_DROPOUT = 0.1
 
 def _count(help, maximum, default=dataclasses.MISSING):
     # Maxima are beyond any use, and refuse a file or an option before memory is taken.
-    return option(help, default, minimum=1, maximum=maximum)
+    return option(help, default, Range(1, maximum))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +92,10 @@ class AlbertConfig:
         "different layers inside each layer", MAX_DEPTH, 1
     )
     dropout: float = option(
-        "dropout of embeddings and of the outputs of sub-layers",
-        0.0,
-        minimum=0,
-        below=1,
+        "dropout of embeddings and of the outputs of sub-layers", 0.0, Range(0, below=1)
     )
     attention_dropout: float | None = option(
-        "dropout of attention probabilities", None, minimum=0, below=1
+        "dropout of attention probabilities", None, Range(0, below=1)
     )
     max_sequence_length: int = _count(
         "number of position embeddings", MAX_POSITIONS, 512
@@ -111,10 +108,10 @@ class AlbertConfig:
         "activation of the feed-forward network", "gelu_tanh", choices=ACTIVATIONS
     )
     layer_norm_epsilon: float = option(
-        "epsilon of layer normalization", 1e-12, above=0, maximum=1
+        "epsilon of layer normalization", 1e-12, Range(above=0, maximum=1)
     )
     initializer_range: float = option(
-        "standard deviation of the initial weights", 0.02, above=0, maximum=10
+        "standard deviation of the initial weights", 0.02, Range(above=0, maximum=10)
     )
     rematerialization: bool = option(
         "compute layers again in the backward pass, to save memory", False

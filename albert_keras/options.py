@@ -28,8 +28,8 @@ class Range:
     """
 
     minimum: float | None = None
-    above: float | None = None
     maximum: float | None = None
+    above: float | None = None
     below: float | None = None
 
     def __contains__(self, number):
@@ -56,15 +56,16 @@ class Range:
         return " and ".join(rules)
 
 
+SEEDS, STEPS = Range(0, MAX_SEED), Range(1, MAX_STEPS)
+BATCH_SIZES = Range(1, MAX_BATCH_SIZE)
+
+
 def option(
     help,
     default=dataclasses.MISSING,
+    within=Range(),
     *,
     choices=None,
-    minimum=None,
-    above=None,
-    maximum=None,
-    below=None,
     words=(),
     members=None,
 ):
@@ -73,9 +74,9 @@ def option(
     Args:
         help: str. What the option sets; where it is not obvious, its unit and source.
         default: The field's default; without one the option is required.
+        within: `Range` of a number. An int or float is always checked: its type, and that
+            it is finite.
         choices: Iterable of the allowed values, or None.
-        minimum, above, maximum, below: Bounds of a number, see `Range`. An int or float
-            is always checked: its type, and that it is finite.
         words: Tuple of str that may stand in place of a number.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty: the entries that it may have, each with a flag of its own.
@@ -83,7 +84,7 @@ def option(
     metadata = {
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
-        "range": Range(minimum, above, maximum, below),
+        "range": within,
         "words": words,
         "members": members,
     }
@@ -202,7 +203,7 @@ def check_unused(values, names, use):
     Raises:
         ValueError: If one is given.
     """
-    given = [name for name in names if values[name]]
+    given = [f"{name}={shown(values[name])}" for name in names if values[name]]
     if given:
         raise ValueError(
             f"These options have no effect with {use}. "

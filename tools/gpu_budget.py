@@ -10,7 +10,7 @@ exactly where it stopped. The results folder gets:
   speed-PRESET.json       as tools/benchmarks/training.py prints it
   run/                    the run: log.jsonl, learning_curve.png, checkpoints, model
 
-PACK holds `tokens`, prepared with --dynamic, and `vocabulary.model`.
+PACK holds `tokens`, a token store, and `vocabulary.model`.
 
 example:
   tools/gpu_budget.py PACK results --minutes 60 --seconds 540

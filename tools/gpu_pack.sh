@@ -16,7 +16,7 @@ shift 2
 mkdir -p "$pack/wheels"
 cp "$tokenizer" "$pack/vocabulary.model"
 albert-keras prepare-data "$@" --tokenizer "$tokenizer" --output "$pack/tokens" \
-  --sequence-length 128 --dynamic
+  --sequence-length 128
 platforms=(--platform manylinux1_x86_64)
 for version in 2_17 2_24 2_27 2_28; do
   platforms+=(--platform "manylinux_${version}_x86_64")

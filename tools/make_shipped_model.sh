@@ -51,11 +51,11 @@ take other/stack_exchange.jsonl 'NR <= 400' stack_exchange
 
 prepare_tokens() { # FOLDER FILES
   albert-keras prepare-data "${@:2}" --tokenizer vocab.model --output "$1" \
-    --sequence-length 128 --dynamic --seed 1 --validation-split 0
+    --sequence-length 128 --seed 1 --validation-split 0
 }
 prepare_records() { # FOLDER FILES
   albert-keras prepare-data "${@:2}" --tokenizer vocab.model --output "$1" \
-    --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2 --validation-split 0
+    --sequence-length 128 --format tfrecord --dupe-factor 1 --num-shards 1 --seed 2 --validation-split 0
 }
 pretrain() { # DATA RUN, then options
   albert-keras pretrain --data "$1" --validation-data records_held --run "run/$2" \

@@ -52,7 +52,7 @@ def parse():
     parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the text")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--dupe-factor", type=int, default=1)
-    parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--format", default="tfrecord")
     parser.add_argument("--folder", help="temporary folder; default: the system's")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -81,9 +81,9 @@ def measure(files, output, arguments):
     command = [sys.executable, "-m", "albert_keras", "prepare-data", *map(str, files)]
     command += ["--tokenizer", arguments.tokenizer, "--output", str(output), "--json"]
     command += ["--workers", str(arguments.workers)]
-    command += ["--dupe-factor", str(arguments.dupe_factor), "--validation-split", "0"]
-    if arguments.dynamic:
-        command.append("--dynamic")
+    command += ["--format", arguments.format, "--validation-split", "0"]
+    if arguments.format == "tfrecord":
+        command += ["--dupe-factor", str(arguments.dupe_factor)]
     start, samples = time.monotonic(), []
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -18,7 +18,7 @@ from albert_keras.version import __version__
 COMMANDS = {
     "quickstart": "the whole path on the embedded sample, offline",
     "train-vocabulary": "train a SentencePiece vocabulary from text files",
-    "prepare-data": "convert text files to record files for pretraining",
+    "prepare-data": "convert text files to a token store, or to TFRecords",
     "pretrain": "train masked tokens and sentence pairs, from records or text",
     "finetune": "train a task on labelled text, from a checkpoint",
     "calibrate": "choose the rule by which rows leave a model with exits",

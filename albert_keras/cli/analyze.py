@@ -21,11 +21,11 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_results
-from albert_keras.options import check_unused, option
-from albert_keras.runs.analysis_options import AnalysisOptions
+from albert_keras.config import MAX_POSITIONS
+from albert_keras.options import Range, check_unused, option
+from albert_keras.runs.analyses import AnalysisOptions
 from albert_keras.runs.finetuning_config import BatchOptions
-from albert_keras.runs.shapes import ShapeOptions
-from albert_keras.system.files import check_replaceable_file, write_json
+from albert_keras.runs.training import ShapeOptions
 
 USAGE = "SUBJECT [MODEL ...] [options]"
 
@@ -34,11 +34,11 @@ USAGE = "SUBJECT [MODEL ...] [options]"
 class AnalyzeOptions(BatchOptions, AnalysisOptions):
     """Options of the command beside those of shapes."""
 
-    output: str | None = option("JSON file to write (default: none)", None)
-    plot: str | None = option(
-        "picture to write, .png, .svg or .pdf (default: none)", None
-    )
+    plot: str | None = option("picture to write, .png, .svg or .pdf", None)
     data: str | None = option("text files (default: the embedded sample)", None)
+    num_predictions: int | None = option(
+        "masked tokens of a row (default: 15 %)", None, Range(1, MAX_POSITIONS)
+    )
 
 
 class Subject(NamedTuple):
@@ -74,8 +74,7 @@ def add_arguments(parser):
         metavar="MODEL",
         help="runs, or for similarity also presets, checkpoints, names and addresses",
     )
-    for name in ("output", "plot"):
-        add_option(parser, AnalyzeOptions, name)
+    add_option(parser, AnalyzeOptions, "plot")
     for title, names in GROUPS.items():
         group = parser.add_argument_group(title)
         for name in names:
@@ -89,15 +88,11 @@ def run(arguments):
     options = config_from(arguments, AnalyzeOptions)
     _check_use(arguments, subject)
     # Before the analysis, which may take minutes.
-    if options.output:
-        check_replaceable_file(options.output)
     if options.plot:
         analysis.check_image_path(options.plot)
     analyzed = arguments.models or config_from(arguments, ShapeOptions).shape()
     taken = {name: getattr(options, name) for name in subject.takes}
     results = subject.analyze(analyzed, **taken)
-    if options.output:
-        write_json(options.output, results)
     if options.plot:
         getattr(analysis, subject.plot)(results, options.plot)
     as_is = arguments.json or subject.tabulate is None
@@ -114,8 +109,9 @@ def _check_use(arguments, subject):
             f"{use} needs {rule}. Received: {len(arguments.models)} models."
         )
     fields = AnalyzeOptions.__dataclass_fields__
-    given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
-    takes = {*subject.takes, "output", "plot"}
+    given = {n: getattr(arguments, n) for n in fields}
+    given = {n: v or str(v) for n, v in given.items() if v != fields[n].default}
+    takes = {*subject.takes, "plot"}
     check_unused(given, [name for name in given if name not in takes], use)
     if of_models:
         members = ShapeOptions.__dataclass_fields__["model_options"].metadata["members"]

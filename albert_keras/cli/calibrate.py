@@ -4,12 +4,12 @@ All rules are simulated on rows that the model was not trained on; their labels 
 read. The fastest is taken whose share of answers other than at full depth has an upper
 bound within the budget; `evaluate`, `predict` and `export` then use it. Each rule is
 compared with the same model cut at a fixed depth: one that does not beat it is not worth
-its name. `--test-data` measures them on labelled rows.
+its name. `evaluate` measures the chosen rule on labelled rows.
 
 example:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \
       --early-exit joint --run runs/sst2
-  albert-keras calibrate runs/sst2 --data held_out.tsv --test-data GLUE/SST-2/dev.tsv
+  albert-keras calibrate runs/sst2 --data held_out.tsv
 """
 
 from albert_keras import runs
@@ -30,9 +30,6 @@ def add_arguments(parser):
     parser.add_argument(
         "--data", required=True, help="rows of the task that were not trained on"
     )
-    parser.add_argument(
-        "--test-data", help="other rows, with labels, to measure on (default: none)"
-    )
     add_options(parser, CalibrationOptions, ("max_changed", "confidence"), {})
     add_option(parser, BatchOptions, "batch_size")
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
@@ -43,7 +40,6 @@ def run(arguments):
     results = runs.calibrate_run(
         arguments.run_folder,
         arguments.data,
-        test_data=arguments.test_data,
         max_changed=options.max_changed,
         confidence=options.confidence,
         batch_size=arguments.batch_size,
@@ -54,14 +50,9 @@ def run(arguments):
 
 
 def brief(results):
-    """Returns what to print for people: the chosen rule, and its scores on test data."""
+    """Returns what to print for people: the chosen rule."""
     rule = results["rule"]["name"]
     names = ("mean_depth", "layer_ratio", "num_changed", "num_rows", "bound")
     shown = {"rule": rule, **{name: results[name] for name in names}}
     shown["beats_static_cut"] = results["beats_static_cut"]
-    if "test" in results:
-        test = results["test"]
-        scored = {"full depth": [*test["static_cut"].values()][-1]}
-        scored |= {name: found["score"] for name, found in test["rules"].items()}
-        shown |= {f"{test['metric']}, {name}": score for name, score in scored.items()}
     return shown

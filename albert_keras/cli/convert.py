@@ -16,17 +16,26 @@ from collections.abc import Mapping
 
 from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
-from albert_keras.cli.options import add_option, config_from
+from albert_keras.cli.options import (
+    add_option,
+    add_tokenizer_options,
+    config_from,
+    given_tokenizer,
+)
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
-from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
-from albert_keras.options import Options, members_of, option
+from albert_keras.config import ATTENTION_FIELDS, PRESETS
+from albert_keras.options import Options, Range, option
 from albert_keras.presets.hub import local_files
 from albert_keras.runs.reporting import warn
-from albert_keras.runs.shapes import changed_fields
+from albert_keras.runs.training import changed_fields
 from albert_keras.tokenizers.loading import find_tokenizer
 
 NONE = "none"
+# Fields of `AlbertConfig` that a converted model may have otherwise.
+CHANGEABLE = (
+    *("sharing", "num_groups", "num_layers", "max_sequence_length", "vocabulary_size"),
+    *ATTENTION_FIELDS,
+)
 
 USAGE = "CHECKPOINT --output FOLDER [options]"
 
@@ -36,23 +45,11 @@ class ChangeOptions(Options):
     """Changes of a converted model."""
 
     num_classes: int | None = option(
-        "classes of the head (default: unchanged)", None, minimum=1, maximum=10**6
+        "classes of the head (default: unchanged)", None, Range(1, 10**6)
     )
     architecture: Mapping = option(
         "fields of `AlbertConfig`",
-        members=members_of(
-            AlbertConfig,
-            {
-                "sharing": "sharing mode (default: unchanged)",
-                "num_groups": "number of layer groups (default: unchanged)",
-                "num_layers": "number of layers (default: unchanged)",
-                "max_sequence_length": "positions: the first ones are kept, or all "
-                "repeated (default: unchanged)",
-                "vocabulary_size": "number of rows of the token table (default: "
-                "unchanged)",
-            },
-        )
-        | changed_fields(dict.fromkeys(ATTENTION_FIELDS, "unchanged")),
+        members=changed_fields(dict.fromkeys(CHANGEABLE, "unchanged")),
     )
 
 

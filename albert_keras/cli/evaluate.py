@@ -16,11 +16,13 @@ from albert_keras.cli.options import (
     EXIT_GROUP,
     add_option,
     add_options,
+    add_tokenizer_options,
     config_from,
+    given_tokenizer,
 )
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import check_unused
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
@@ -28,7 +30,6 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 USAGE = "MODEL --data DATA [options]"
@@ -55,13 +56,13 @@ def add_arguments(parser):
 def run(arguments):
     if runs.kind_of_run(arguments.model) == PretrainingRunConfig.kind:
         check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
-    reading = config_from(arguments, RowOptions)
-    read_early_for(arguments.model, arguments.data, reading)
+    # First, because the run imports Keras.
+    check_known(arguments.model)
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,
         batch_size=arguments.batch_size,
-        reading=reading,
+        reading=config_from(arguments, RowOptions),
         report=arguments.report,
         exit_rule=config_from(arguments, ExitOptions).rule(),
         tokenizer=given_tokenizer(arguments, arguments.model),

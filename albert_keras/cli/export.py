@@ -5,9 +5,7 @@ them, or with `--inputs text` text, of classifiers; an ONNX folder takes ids. `p
 and `evaluate` read all of them, but for `--names huggingface`. Keras' backend must be
 TensorFlow.
 
-Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
-`--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
-quantization changes.
+Rows leave a run of `finetune --early-exit` by the rule of `calibrate`.
 
 With `--format serving` the output is a name and a version, such as models/reviews/1, and
 the folder above it gets all that TensorFlow Serving needs: `docker compose up` there
@@ -20,8 +18,6 @@ examples:
   albert-keras export runs/sst2 --format onnx --names huggingface --output sst2_hf
   albert-keras export runs/ner --format tflite --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
-  albert-keras export runs/sst2 --format tflite --quantization int8 \
-      --calibration-data held_out.tsv --output sst2.tflite
 """
 
 import dataclasses
@@ -31,8 +27,8 @@ from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import MAX_BATCH_SIZE, Options, option
-from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
+from albert_keras.options import BATCH_SIZES, Options, Range, option
+from albert_keras.runs.finetuning_config import ExitOptions
 
 USAGE = "RUN --output PATH [options]"
 
@@ -43,13 +39,12 @@ class ExportOptions(Options):
 
     format: str = option("format to write", "saved_model", choices=EXPORT_FORMATS)
     quantization: str | None = option(
-        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products "
-        "(default: none)",
+        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products",
         None,
         choices=("float16", "int8", "bfloat16"),
     )
     inputs: str | None = option(
-        "inputs of the model (default: text for a SavedModel, else ids)",
+        "inputs (default: text for a SavedModel, else ids)",
         None,
         choices=("text", "ids"),
     )
@@ -57,14 +52,10 @@ class ExportOptions(Options):
         "maximum number of tokens, or of ids in TFLite and ONNX the fixed number "
         "(default: that of the run, of ids any)",
         None,
-        minimum=1,
-        maximum=MAX_POSITIONS,
+        Range(1, MAX_POSITIONS),
     )
     batch_size: int | None = option(
-        "of ids in TFLite and ONNX the fixed number of rows (default: any)",
-        None,
-        minimum=1,
-        maximum=MAX_BATCH_SIZE,
+        "fixed rows of ids in TFLite and ONNX (default: any)", None, BATCH_SIZES
     )
     names: str | None = option(
         "of ONNX, names and files: huggingface for transformers.js (default: ours)",
@@ -72,10 +63,7 @@ class ExportOptions(Options):
         choices=("huggingface",),
     )
     dimensions: int | None = option(
-        "leading dimensions of an embedder's vectors (default: all)",
-        None,
-        minimum=1,
-        maximum=2**16,
+        "leading dimensions of an embedder (default: all)", None, Range(1, 2**16)
     )
 
 
@@ -84,17 +72,6 @@ def add_arguments(parser):
     parser.add_argument("--output", required=True, help="folder or file to write")
     add_options(parser, ExportOptions, ExportOptions.__dataclass_fields__, {})
     add_options(parser, ExitOptions, (), EXIT_GROUP)
-    add_options(
-        parser,
-        CalibrationOptions,
-        (),
-        {"calibration of the file": CalibrationOptions.__dataclass_fields__},
-    )
-    parser.add_argument(
-        "--calibration-data",
-        help="rows of the task that were not trained on, for the exit rule of a TFLite "
-        "file (default: the rule of `calibrate`)",
-    )
 
 
 def run(arguments):
@@ -103,8 +80,6 @@ def run(arguments):
         arguments.run_folder,
         arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
-        calibration_data=arguments.calibration_data,
         **dataclasses.asdict(options),
-        **dataclasses.asdict(config_from(arguments, CalibrationOptions)),
     )
     print_results("export", results, arguments.json)

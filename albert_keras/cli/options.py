@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 
 from albert_keras.options import check_value, kind_of
+from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.training import OptimizerOptions
 
 # Group of `ExitOptions` in the help.
@@ -105,10 +106,10 @@ def _about(field):
         about = f"{about}; {field.metadata['range']}"
     about += "".join(end)
     default = "on" if field.default is True else field.default
-    # Where it is declared as None, the help says what happens then.
-    is_stated = default not in (None, (), dataclasses.MISSING) and default is not False
+    # A required option has none, a switch is off, and some helps say what None means.
+    is_stated = default is not dataclasses.MISSING and default is not False
     if is_stated and "(default" not in about:
-        about = f"{about} (default: {default})"
+        about = f"{about} (default: {'none' if default in (None, ()) else default})"
     return about.replace("%", "%%")
 
 
@@ -161,3 +162,22 @@ def _parser_of(field):
     # For the message of argparse about text that is not a number.
     parse.__name__ = kind.__name__
     return parse
+
+
+def add_tokenizer_options(group):
+    """Adds `--tokenizer`, `--cased` and `--keep-accents` to a group."""
+    group.add_argument(
+        "--tokenizer",
+        help="SentencePiece model, vocab.txt, tokenizer.json, a folder with one, a "
+        "preset, a name or an address (default: that of the checkpoint)",
+    )
+    for name in ("cased", "keep_accents"):
+        add_option(group, TokenizerOptions, name)
+
+
+def given_tokenizer(arguments, checkpoint):
+    """Returns the tokenizer that options ask for, or `None` if there are none."""
+    if not (arguments.tokenizer or arguments.cased or arguments.keep_accents):
+        return None
+    options = config_from(arguments, TokenizerOptions)
+    return options.load_tokenizer(arguments.tokenizer or checkpoint)

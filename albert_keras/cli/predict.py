@@ -32,11 +32,13 @@ from albert_keras.cli.options import (
     EXIT_GROUP,
     add_option,
     add_options,
+    add_tokenizer_options,
     config_from,
+    given_tokenizer,
 )
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import check_unused
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
@@ -44,7 +46,6 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.zero_shot import TEMPLATE
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
@@ -98,14 +99,11 @@ def add_arguments(parser):
 def run(arguments):
     if not arguments.data:
         check_unused(vars(arguments), COLUMNS, "texts")
-    elif arguments.texts or arguments.input:
-        raise ValueError(
-            "Predict rows of a file, or texts. Received: --data "
-            f"{arguments.data} and texts too. Remove one."
-        )
+    else:
+        check_unused(vars(arguments), ["texts", "input"], f"--data {arguments.data}")
+    # First, because the run imports Keras.
+    check_known(arguments.model)
     reading = config_from(arguments, RowOptions)
-    # First, because the prediction imports Keras.
-    read_early_for(arguments.model, arguments.data, reading, needs_labels=False)
     texts = None if arguments.data else given_texts(arguments, reading.decoding)
     names = ("labels", "template", "multi_label")
     new_labels = {name: getattr(arguments, name) for name in names}

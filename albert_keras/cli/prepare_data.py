@@ -1,4 +1,4 @@
-r"""Convert text to pretraining examples, or to token ids for dynamic masking.
+r"""Convert text to a token store for pretraining, or to examples as TFRecords.
 
 Text files hold a sentence a line and a blank line between documents; JSONL files a
 document a line, in `text`; Parquet files and TFDS data sets (`tfds:name`) a document a
@@ -9,11 +9,11 @@ finds them. Interrupted, the command keeps finished work in the output folder; t
 command resumes.
 
 examples:
-  albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/ --dynamic
+  albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/
   albert-keras prepare-data s3://bucket/texts --tokenizer 30k.model \
-      --output s3://bucket/tokens --dynamic
+      --output s3://bucket/tokens
   albert-keras prepare-data news/ --tokenizer 30k.model --output records/ \
-      --validation-split 0
+      --format tfrecord --validation-split 0
 """
 
 import pathlib
@@ -21,6 +21,8 @@ import pathlib
 from albert_keras.analysis import check_image_path, plot_data_report
 from albert_keras.cli.options import EXAMPLES_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.options import check_unused
+from albert_keras.pretraining.jobs import DATA_FORMATS
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
     WORKER_OPTIONS,
@@ -36,9 +38,11 @@ def add_arguments(parser):
     )
     parser.add_argument("--output", required=True, help="folder for the files")
     parser.add_argument(
-        "--dynamic",
-        action="store_true",
-        help="store token ids; pairs and masks are drawn again in each epoch",
+        "--format",
+        default="store",
+        choices=DATA_FORMATS,
+        help="store: token ids, whose pairs and masks are drawn again in each epoch; "
+        "tfrecord: examples for other programs (default: store)",
     )
     parser.add_argument(
         "--plot",
@@ -54,11 +58,13 @@ def run(arguments):
     if arguments.plot:
         check_image_path(arguments.plot)
     options = config_from(arguments, PreparationOptions)
+    if arguments.format == "store":
+        check_unused(vars(arguments), ["dupe_factor"], "a token store")
     report = options.prepare(
         arguments.texts,
         options.load_tokenizer(),
         arguments.output,
-        dynamic=arguments.dynamic,
+        format=arguments.format,
     )
     if arguments.plot:
         plot_data_report(report.to_dict(), pathlib.Path(arguments.plot))

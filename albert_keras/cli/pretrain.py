@@ -62,7 +62,7 @@ GROUPS = {
     "data": CORPUS_OPTIONS,
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
-    "schedule": ("phases", "average_checkpoints"),
+    "schedule": ("phases",),
     "objective": ("hardest_pairs",),
     **MODEL_GROUP,
     "examples (those of the recipe have its defaults)": ("data_options",),

@@ -19,7 +19,7 @@ import shlex
 from albert_keras import cli, sample
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.options import MAX_SEED, MAX_STEPS, Options, option
+from albert_keras.options import SEEDS, STEPS, Options, Range, option
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import LOCK, claimed_folder
@@ -36,15 +36,12 @@ class QuickstartOptions(Options):
 
     output: str = option("folder to write", "runs/quickstart")
     pretraining_steps: int = option(
-        "fewer for a quick look",
-        RECIPES["quickstart"].num_steps,
-        minimum=1,
-        maximum=MAX_STEPS,
+        "fewer for a quick look", RECIPES["quickstart"].num_steps, STEPS
     )
     num_epochs: int = option(
-        "of both classifiers, fewer for a quick look", 20, minimum=1, maximum=1000
+        "of both classifiers, fewer for a quick look", 20, Range(1, 1000)
     )
-    seed: int = option("seed of all steps", 0, minimum=0, maximum=MAX_SEED)
+    seed: int = option("seed of all steps", 0, SEEDS)
 
 
 def add_arguments(parser):
@@ -79,8 +76,10 @@ def run_all(output, options):
     call("train-vocabulary", train_text, *vocabulary_size, "--output", vocabulary)
     prepare = ["prepare-data", "--tokenizer", vocabulary, *sequence, *seed]
     prepare += ["--validation-split", 0]
-    call(*prepare, train_text, "--output", train_data, "--dynamic")
-    call(*prepare, held_out_text, "--output", held_out_data, "--num-shards", 1)
+    call(*prepare, train_text, "--output", train_data)
+    # All passes: one would leave a wide margin.
+    records = ["--format", "tfrecord", "--num-shards", 1]
+    call(*prepare, held_out_text, "--output", held_out_data, *records)
     pretrained = call(
         *("pretrain", "--data", train_data, "--validation-data", held_out_data),
         *("--tokenizer", vocabulary, "--recipe", "quickstart", *seed),

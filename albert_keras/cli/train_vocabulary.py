@@ -17,7 +17,7 @@ import numpy as np
 from albert_keras import tokenizers
 from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.options import MAX_SEED, option
+from albert_keras.options import SEEDS, Range, option
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
     CorpusOptions,
@@ -44,26 +44,17 @@ class VocabularyOptions(CorpusOptions):
     """Options of the training of a vocabulary."""
 
     vocabulary_size: int = option(
-        "pieces, the special ones included",
-        _default("vocabulary_size"),
-        minimum=1,
-        maximum=2**24,
+        "pieces, special ones included", _default("vocabulary_size"), Range(1, 2**24)
     )
     character_coverage: float = option(
-        "share of the characters that get a piece",
+        "share of characters with a piece",
         _default("character_coverage"),
-        minimum=0.98,
-        maximum=1,
+        Range(0.98, 1),
     )
     max_texts: int = option(
-        "most sentences to train on, drawn from all",
-        _default("max_texts"),
-        minimum=1,
-        maximum=10**9,
+        "most sentences, drawn from all", _default("max_texts"), Range(1, 10**9)
     )
-    seed: int = option(
-        "seed of the draw", _default("seed"), minimum=0, maximum=MAX_SEED
-    )
+    seed: int = option("seed of the draw", _default("seed"), SEEDS)
     byte_fallback: bool = option("split unknown characters into bytes", False)
 
 

@@ -11,8 +11,8 @@ from albert_keras.export.associated_files import measured
 from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.onnx_graph import onnx_model
 from albert_keras.models.copies import in_precision
-from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
+from albert_keras.system.processor import usable_cores
 
 MODEL_FILE = "model.onnx"
 

@@ -15,8 +15,8 @@ from albert_keras.export.exported_model import in_parts, load_beside, write_besi
 from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import MODELS_OF_KINDS
 from albert_keras.models.copies import in_precision
-from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_path, check_replaceable_file
+from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.packing import pack_tensors
 from albert_keras.tokenizers.sentence_piece import split_digit_commas

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.options import MAX_SEED, Options, option
+from albert_keras.options import SEEDS, Options, Range, option
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
@@ -51,42 +51,44 @@ class PretrainingDataConfig(Options):
     A value out of range is a ValueError.
     """
 
-    sequence_length: int = option("tokens of a row", 512, minimum=5, maximum=MAX_LENGTH)
+    sequence_length: int = option("tokens of a row", 512, Range(5, MAX_LENGTH))
     sentence_pairs: str = option(
         "label of a pair, see `PairCutter`; none: one text", "sop", choices=PAIR_CLASSES
     )
-    pair_gap: int = option("sentences left out in a pair", 0, minimum=0, maximum=1000)
+    pair_gap: int = option("sentences left out in a pair", 0, Range(0, 1000))
     one_sentence_chunks: str = option(
         "chunks without a pair; see `PairCutter`", "skip", choices=ONE_SENTENCE_CHUNKS
     )
     masking: str = option("what is masked together", "ngram", choices=MASKING)
-    max_ngram: int = option("longest n-gram, in words", 3, minimum=1, maximum=128)
+    max_ngram: int = option("longest n-gram, in words", 3, Range(1, 128))
     favor_shorter: bool = option("draw size n with probability 1/n, or reversed", True)
-    masked_rate: float = option("share of tokens to predict", 0.15, above=0, maximum=1)
+    masked_rate: float = option(
+        "share of tokens to predict", 0.15, Range(above=0, maximum=1)
+    )
     max_predictions: int | None = option(
-        "most of a row (default: by --masked-rate)", None, minimum=1, maximum=MAX_LENGTH
+        "most of a row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
     )
     random_replacements: str = option(
-        "draw from ordinary pieces, or as the original from the whole vocabulary",
+        "random tokens: ordinary, or any",
         "ordinary",
         choices=("ordinary", "vocabulary"),
     )
     short_sequence_prob: float = option(
-        "share of documents with shorter examples", 0.1, minimum=0, maximum=1
+        "share of documents with shorter examples", 0.1, Range(0, 1)
     )
     packing: str = option(
-        "one pair and padding in each row, or rows filled with pairs of any documents",
+        "one pair a row, or rows filled with pairs",
         "padded",
         choices=("padded", "filled"),
     )
     word_segmenter: str | None = option(
-        "finds Chinese words, for WordPiece (default: none)", None, choices=SEGMENTERS
+        "finds Chinese words, for WordPiece", None, choices=SEGMENTERS
     )
     dupe_factor: int = option(
-        "passes over the documents for TFRecords", 10, minimum=1, maximum=1000
+        "passes over the documents for TFRecords", 10, Range(1, 1000)
     )
-    num_shards: int = option("number of output files", 16, minimum=1, maximum=10_000)
-    seed: int = option("same seed, same bytes", 0, minimum=0, maximum=MAX_SEED)
+    num_shards: int = option("number of output files", 16, Range(1, 10_000))
+    seed: int = option("same seed, same bytes", 0, SEEDS)
 
     @property
     def num_predictions(self):

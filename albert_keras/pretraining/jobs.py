@@ -35,6 +35,9 @@ from albert_keras.text.corpus import Corpus
 from albert_keras.tokenizers.ragged import offsets_of
 from albert_keras.tokenizers.segmentation import make_segmenter
 
+# What a preparation may write: a token store, or its examples as TFRecords.
+DATA_FORMATS = ("store", "tfrecord")
+
 # Folders in that of the output.
 UNFINISHED, HELD_OUT = "unfinished", "held_out"
 
@@ -62,14 +65,14 @@ class Job:
         encoder: `SentencePieceEncoder` or `WordPieceEncoder`.
         config: `PretrainingDataConfig`.
         folder: path of the output.
-        dynamic: bool. Whether the token store is the result.
+        format: str. One of `DATA_FORMATS`.
     """
 
     corpus: Corpus
     encoder: Any
     config: PretrainingDataConfig
     folder: pathlib.Path
-    dynamic: bool
+    format: str
 
     @property
     def work(self):
@@ -84,7 +87,7 @@ class Job:
     @property
     def store(self):
         """Folder of the token store."""
-        return self.folder if self.dynamic else self.work / "tokens"
+        return self.folder if self.format == "store" else self.work / "tokens"
 
     @property
     def num_buckets(self):

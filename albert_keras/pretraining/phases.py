@@ -5,8 +5,9 @@ import itertools
 from collections.abc import Mapping
 
 from albert_keras.options import (
-    MAX_BATCH_SIZE,
-    MAX_STEPS,
+    BATCH_SIZES,
+    STEPS,
+    Range,
     check_value,
     kind_of,
     option,
@@ -36,12 +37,10 @@ class Phase:
     'num_steps=600,batch_size=32,num_layers=1,masking=token'
     """
 
-    num_steps: int = option(
-        "optimizer steps of the phase", minimum=1, maximum=MAX_STEPS
-    )
-    batch_size: int = option("examples per step", minimum=1, maximum=MAX_BATCH_SIZE)
+    num_steps: int = option("optimizer steps of the phase", within=STEPS)
+    batch_size: int = option("examples per step", within=BATCH_SIZES)
     num_layers: int | None = option(
-        "applications of the shared layer (default: all)", None, minimum=1
+        "applications of the shared layer (default: all)", None, Range(1)
     )
     data_options: Mapping = dataclasses.field(default_factory=dict)
 

@@ -18,7 +18,7 @@ import itertools
 
 import numpy as np
 
-from albert_keras.checks import check_json, shown
+from albert_keras.checks import check_choice, check_json, shown
 from albert_keras.pretraining import jobs
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -56,7 +56,7 @@ def prepare_pretraining_data(
     output_dir,
     config=None,
     *,
-    dynamic=False,
+    format="store",
     validation_split=0,
     num_workers=1,
     runner=None,
@@ -65,11 +65,10 @@ def prepare_pretraining_data(
 ):
     """Converts a corpus to files for pretraining.
 
-    With `dynamic` they are a token store, from which `pretraining_dataset` draws new
-    pairs and masks in each epoch. By default they are TFRecord files for other programs,
-    of the examples of `dupe_factor` such epochs, written by TensorFlow. The same
-    arguments give the same bytes for any `num_workers`. Memory does not grow with the
-    corpus up to 8 GB.
+    By default they are a token store, from which `pretraining_dataset` draws new pairs
+    and masks in each epoch; else TFRecord files for other programs, of the examples of
+    `dupe_factor` such epochs, written by TensorFlow. The same arguments give the same
+    bytes for any `num_workers`. Memory does not grow with the corpus up to 8 GB.
 
     Unfinished work is in the folder `unfinished/` of the output, which takes about as
     much space as the result. After an interruption, a call with the same arguments
@@ -87,7 +86,7 @@ def prepare_pretraining_data(
             address, such as `"s3://bucket/data"`, no call claims the folder, because
             object stores have no locks: make no two calls at a time.
         config: `PretrainingDataConfig`, or None for its defaults.
-        dynamic: bool. Whether the token store is the result, instead of TFRecords.
+        format: str. `"store"` (the default) or `"tfrecord"`.
         validation_split: float in [0, 1), or None. Share of the documents that are held
             out, at least one: their token ids are in the folder `held_out` of the
             output, and in no other file. None means 0.05, at most about 100,000 tokens.
@@ -116,23 +115,24 @@ def prepare_pretraining_data(
     >>> from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
     >>> documents = [["one small text", "and its end"], ["one more", "the same end"]]
     >>> proto = train_sentence_piece(sum(documents, []), 31)
-    >>> config = PretrainingDataConfig(sequence_length=64, dupe_factor=3, num_shards=1)
+    >>> config = PretrainingDataConfig(sequence_length=64, num_shards=1)
     >>> tokenizer, folder = AlbertTokenizer(proto), tempfile.mkdtemp()
     >>> report = prepare_pretraining_data(documents, tokenizer, folder, config)
     >>> report.num_documents, report.num_examples
-    (2, 6)
+    (2, 2)
     """
     if not hasattr(tokenizer, "encoder"):
         raise TypeError(
             "`tokenizer` must be a tokenizer of this package; the order is corpus, "
             f"tokenizer, output_dir. Received: tokenizer={shown(tokenizer)}."
         )
+    check_choice("format", format, jobs.DATA_FORMATS)
     config = config or PretrainingDataConfig()
     config.warn_of_cut_rate()
     # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = to_path(output_dir)
-    job = jobs.Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic)
+    job = jobs.Job(open_corpus(corpus), tokenizer.encoder, config, folder, format)
     plan = _plan(job, tokenizer, validation_split)
     with contextlib.ExitStack() as claim:
         # Finished data are only read, maybe where nothing can be written.
@@ -177,7 +177,7 @@ def _run_stages(job, run, plan):
     if num_held_out:
         _describe_held_out(job, run, plan, {tasks.pop()[0].name: blocks.pop()})
     shards = {path.name: found for (path, *_), found in zip(tasks, blocks, strict=True)}
-    if job.dynamic:
+    if job.format == "store":
         name = max(shards, key=lambda name: len(shards[name]))
         sample = {name: shards[name][:_SAMPLED_BLOCKS]}
         counts += run("examples", jobs.count_stream, [(job.store, sample)])
@@ -239,9 +239,8 @@ def count_held_out(tokenized, share=None):
     num_documents = tokenized.num_documents - tokenized.dropped_documents["no_tokens"]
     if num_documents < 2:
         raise ValueError(
-            "To hold a document out there must be two at least. Received: "
-            f"{num_documents}. Separate documents of text by blank lines, or hold none "
-            "out: validation_split=0."
+            f"To hold one out there must be two at least. Received: {num_documents}. "
+            "Separate documents by blank lines, or hold none out: validation_split=0."
         )
     if share is None:
         share = min(SHARE, MAX_TOKENS / tokenized.num_corpus_tokens)
@@ -266,7 +265,7 @@ def _plan(job, tokenizer, validation_split):
     """Returns the inputs that decide every byte of the result."""
     files = job.corpus.file_fingerprints()
     return {
-        "kind": "tokens" if job.dynamic else "records",
+        "kind": "tokens" if job.format == "store" else "records",
         "config": dataclasses.asdict(job.config),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
         "input_fingerprint": job.corpus.fingerprint(files),
@@ -293,9 +292,8 @@ def _check_folder(job, plan):
         )
     if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
-            "`output_dir` holds data that was prepared with other arguments. Received: "
-            f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
-            "delete the folder, or take another."
+            f"`output_dir` holds data of other arguments. Received: '{folder}', where "
+            f"{', '.join(differences)}. Repeat them, or take another folder."
         )
     return finished
 

@@ -37,7 +37,6 @@ class PretrainingRecipe:
         warmup_steps: int. Steps of linear warm-up; then the rate decays linearly to 0.
         data_options: dict. Fields of `PretrainingDataConfig`.
         phases: tuple of `Phase`, whose steps add up to `num_steps`; empty for one phase.
-        average_checkpoints: int > 0. Last checkpoints whose mean is the result.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert run_pretraining.py.
     """
@@ -53,7 +52,6 @@ class PretrainingRecipe:
     warmup_steps: int = 3125
     data_options: dict = dataclasses.field(default_factory=dict)
     phases: tuple = ()
-    average_checkpoints: int = 1
 
     @property
     def batch_sizes(self):

@@ -154,9 +154,8 @@ def _read(path, parse=None):
             yield from (dataset.map(parse) if parse else dataset).as_numpy_iterator()
         except tf.errors.OpError as error:
             raise ValueError(
-                "A TFRecord file must be whole, and its examples of one size. "
-                f"Received: '{path}': {error.message.splitlines()[0]}. Copy or write "
-                "the file again."
+                "A TFRecord file must be whole, of examples of one size. Received: "
+                f"'{path}': {error.message.splitlines()[0]}. Copy or write it again."
             ) from error
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.models import AlbertPretrainer
+from albert_keras.options import check_unused
 from albert_keras.pretraining.datasets import (
     plain_errors,
     pretraining_dataset,
@@ -37,11 +38,11 @@ class PretrainingTask:
 
     def __post_init__(self):
         check_choice("sentence_pairs", self.sentence_pairs, PAIR_CLASSES)
-        if self.hardest_pairs != 1 and not self.num_pair_classes:
-            raise ValueError(
-                "`hardest_pairs` has no effect without sentence pairs. "
-                f"Received: hardest_pairs={self.hardest_pairs}. Remove it."
-            )
+        if not self.num_pair_classes:
+            given = {
+                "hardest_pairs": self.hardest_pairs if self.hardest_pairs < 1 else None
+            }
+            check_unused(given, given, f"sentence_pairs={self.sentence_pairs}")
 
     @property
     def num_pair_classes(self):

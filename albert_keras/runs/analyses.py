@@ -1,21 +1,31 @@
 """Analyses of trained models by their names, on texts of files or the embedded sample."""
 
+import dataclasses
 import itertools
 import os
 
-import keras
-
 from albert_keras import sample
-from albert_keras.analysis import layer_similarity
 from albert_keras.analysis.figures import run_name
 from albert_keras.checks import check_different
-from albert_keras.converters import load_checkpoint
-from albert_keras.converters.architecture import with_new_weights
+from albert_keras.config import MAX_POSITIONS
+from albert_keras.options import SEEDS, Options, Range, option
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.runs.analysis_options import AnalysisOptions
 from albert_keras.runs.finetuning_config import BATCH_SIZE
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import load_tokenizer
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AnalysisOptions(Options):
+    """How much is analyzed, and of what."""
+
+    num_texts: int = option("texts, the first ones", 64, Range(1, 10**6))
+    sequence_length: int = option("most tokens of a row", 128, Range(4, MAX_POSITIONS))
+    random_weights: bool = option(
+        "compare with random weights, of the first model's shape", True
+    )
+    seed: int = option("seed of random weights", 0, SEEDS)
+
 
 DEFAULTS = AnalysisOptions()
 
@@ -60,6 +70,13 @@ def measure_similarity(
 
     Reference: Lan et al. 2020, figure 1.
     """
+    # Here, since they import Keras, and the command has the options.
+    import keras
+
+    from albert_keras.analysis import layer_similarity
+    from albert_keras.converters import load_checkpoint
+    from albert_keras.converters.architecture import with_new_weights
+
     names = [run_name(path) if os.path.exists(path) else str(path) for path in models]
     check_different("models", names)
     documents = read_documents(sample.CORPUS if data is None else data)

@@ -3,22 +3,23 @@
 import dataclasses
 import pathlib
 
-from albert_keras.compression import TaskDistiller
-from albert_keras.converters import change_architecture, load_config
+from albert_keras.compression import MaskedWordsDistiller, TaskDistiller
+from albert_keras.converters import change_architecture, load_checkpoint, load_config
+from albert_keras.options import check_unused
+from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.inference import load_finetuned
+from albert_keras.runs.pretraining import PretrainingRun
 from albert_keras.runs.rows import hold_out
+from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.runs.training import check_fits
-from albert_keras.runs.word_distillation import (
-    WordDistillationRun,
-    check_same_vocabulary,
-)
 from albert_keras.tasks.text_classification import (
     TextClassificationTask,
     TextRegressionTask,
 )
+from albert_keras.tokenizers import load_tokenizer
 
 # Kinds of tasks whose models `TaskDistiller` takes.
 _TAUGHT = (TextClassificationTask, TextRegressionTask)
@@ -80,11 +81,8 @@ class TaskDistillationRun(FinetuningRun):
                 "A teacher must choose one label or give one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        if task.early_exit:
-            raise ValueError(
-                f"A student has no exits. Received: early_exit={task.early_exit}. Add "
-                "them to the finished student by `finetune --early-exit two-stage`."
-            )
+        # `finetune --early-exit two-stage` adds them to a finished one.
+        check_unused(vars(task), ["early_exit"], "a student")
         return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
 
     def hold_out(self, rows, recorded):
@@ -121,3 +119,78 @@ class TaskDistillationRun(FinetuningRun):
                 self.learner.teacher, held_out, self.recipe.batch_size
             )
         return results
+
+
+class WordDistillationRun(PretrainingRun):
+    """Trains a student of a pretrained model, by masked words alone.
+
+    The run and its model are ordinary ones of pretraining, without sentence pairs.
+    """
+
+    def make_start(self):
+        """Returns a `StudentStart`; vocabularies that differ are a ValueError."""
+        check_same_vocabulary(self.tokenizer, self.config.teacher)
+        return StudentStart(self.config)
+
+    def make_task(self):
+        """Returns the task of masked words, whose model is a distiller."""
+        return DistilledWordsTask()
+
+
+@dataclasses.dataclass(frozen=True)
+class DistilledWordsTask(PretrainingTask):
+    """Masked words of a student, in batches for a `MaskedWordsDistiller`.
+
+    What is measured and kept is the student.
+    """
+
+    sentence_pairs: str = "none"
+
+    def make_dataset(self, source, batch_size, **options):
+        """Returns endless batches for training; see `PretrainingTask.make_dataset`."""
+        batches = super().make_dataset(source, batch_size, **options)
+        return batches.map(MaskedWordsDistiller.with_targets)
+
+    def make_validation_dataset(self, source, batch_size, *, shard=None):
+        """Returns batches of one pass; see `pretraining_validation_dataset`."""
+        batches = super().make_validation_dataset(source, batch_size, shard=shard)
+        return batches.map(MaskedWordsDistiller.with_targets)
+
+    def evaluate(self, model, source, batch_size, *, shard=None):
+        """Evaluates the student of a distiller; see `PretrainingTask.evaluate`."""
+        task = PretrainingTask(self.sentence_pairs)
+        return task.evaluate(model.student, source, batch_size, shard=shard)
+
+    def finished_model(self, model, tokenizer):
+        """Returns the student, ready for text."""
+        return super().finished_model(model.student, tokenizer)
+
+
+class StudentStart(PretrainingStart):
+    """The shape of a student, and its first weights, those of its checkpoint."""
+
+    def __init__(self, config):
+        self.config, self.precision = config, config.precision
+        checkpoint = load_checkpoint(config.checkpoint, head="pretraining")
+        self.checkpoint = change_architecture(checkpoint, **config.changes())
+        self.shape = self.checkpoint.backbone.albert_config
+
+    def build(self, task):
+        """Returns the distiller; call it inside a strategy's scope."""
+        teacher = load_checkpoint(self.config.teacher, head="pretraining")
+        return MaskedWordsDistiller(
+            super().build(task), teacher, **self.config.loss_options()
+        )
+
+
+def check_same_vocabulary(tokenizer, teacher):
+    """Raises a ValueError if a student's tokenizer gives other ids than its teacher's.
+
+    `teacher` is a run, preset, folder, address or name.
+    """
+    fingerprints = tokenizer.fingerprint(), load_tokenizer(teacher).fingerprint()
+    if fingerprints[0] != fingerprints[1]:
+        raise ValueError(
+            "Student and teacher must read the same token ids. Received: fingerprints "
+            f"{' and '.join(fingerprints)}. Start from a model with the teacher's."
+        )

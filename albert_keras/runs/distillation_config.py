@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.config import MAX_DEPTH, SHARING
-from albert_keras.options import Options, check_unused, option
+from albert_keras.options import Options, Range, check_unused, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -38,11 +38,9 @@ class StudentOptions(Options):
         "run of `finetune`, a classifier or a regression; or a pretrained model"
     )
     num_layers: int | None = option(
-        "times that the student's layers are applied (default: half of the teacher's; "
-        "with --checkpoint as there)",
+        "applications of layers (default: half of the teacher's)",
         None,
-        minimum=1,
-        maximum=MAX_DEPTH,
+        Range(1, MAX_DEPTH),
     )
     sharing: str | None = option(
         "what the student's layers share; none: each starts as a copy of its own "
@@ -51,25 +49,18 @@ class StudentOptions(Options):
         choices=SHARING,
     )
     temperature: float | None = option(
-        "temperature of the soft targets (default: 2)", None, above=0, maximum=1000
+        "temperature of the soft targets (default: 2)",
+        None,
+        Range(above=0, maximum=1000),
     )
     label_weight: float | None = option(
-        "weight of the loss on labels (default: 0.5; 2 of masked words)",
-        None,
-        minimum=0,
-        maximum=1000,
+        "weight of the labels (default: 0.5; 2 of masked words)", None, Range(0, 1000)
     )
     soft_weight: float | None = option(
-        "weight of the loss on the teacher's logits (default: 0.5; 5 of masked words)",
-        None,
-        minimum=0,
-        maximum=1000,
+        "weight of the logits (default: 0.5; 5 of masked words)", None, Range(0, 1000)
     )
     state_weight: float | None = option(
-        "weight of the loss on the teacher's hidden states (default: 1)",
-        None,
-        minimum=0,
-        maximum=1000,
+        "weight of the hidden states (default: 1)", None, Range(0, 1000)
     )
 
     def changes(self):

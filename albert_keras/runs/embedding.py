@@ -9,6 +9,7 @@ import numpy as np
 
 from albert_keras.checks import check_choice, import_optional, shown
 from albert_keras.export import is_exported, load_exported
+from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import BATCH_SIZE
 from albert_keras.runs.inference import AS_IN_THE_RUN, load_run
 from albert_keras.system.files import (
@@ -119,11 +120,8 @@ def _texts(source, reading):
 def _encoder(folder, batch_size, prompt_name):
     """Returns a function from texts to vectors, or to `None` if the model has none."""
     if is_exported(folder):
-        if prompt_name is not None:
-            raise ValueError(
-                "An exported model has no prompts. "
-                f"Received: prompt_name={prompt_name!r} for '{folder}'."
-            )
+        given = {"prompt_name": prompt_name}
+        check_unused(given, given, f"the exported model '{folder}'")
         exported = load_exported(folder)
 
         def encode(texts):

@@ -1,12 +1,11 @@
 """Export of finished fine-tuning runs."""
 
 from albert_keras.checks import check_choice
-from albert_keras.export import EXPORTERS, export_calibrated_tflite
+from albert_keras.export import EXPORTERS
 from albert_keras.export.signatures import text_preprocessor
 from albert_keras.export.text.kinds import kind_of
-from albert_keras.runs.calibration import describe_calibration
+from albert_keras.options import check_unused
 from albert_keras.runs.inference import load_run
-from albert_keras.runs.rows import read_rows
 from albert_keras.tasks.embedding import EmbeddingTask
 
 
@@ -22,9 +21,6 @@ def export_run(
     batch_size=None,
     names=None,
     dimensions=None,
-    calibration_data=None,
-    max_changed=0.01,
-    confidence=0.95,
 ):
     """Writes the model of a finished run in a format for programs without this package.
 
@@ -41,13 +37,9 @@ def export_run(
         batch_size: int. As for `export_tflite` and `export_onnx`.
         names: As for `export_onnx`.
         dimensions: int. Leading dimensions that an embedder's vectors are cut to.
-        calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
-            rule of a TFLite file is chosen, by the file's own answers.
-        max_changed, confidence: As for `compression.calibrate`.
 
     Returns:
-        Dict of `output`, its `bytes` and the model's number of `parameters`; with
-        `calibration_data` also `calibration`, see `calibrate_run`.
+        Dict of `output`, its `bytes` and the model's number of `parameters`.
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
@@ -55,12 +47,10 @@ def export_run(
     """
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
-    if dimensions is not None:
-        if not isinstance(task, EmbeddingTask):
-            raise ValueError(
-                "`dimensions` are of an embedder. "
-                f"Received: dimensions={dimensions} for {type(model).__name__}."
-            )
+    if not isinstance(task, EmbeddingTask):
+        use = f"{type(model).__name__}, which gives no vectors"
+        check_unused({"dimensions": dimensions}, ["dimensions"], use)
+    elif dimensions is not None:
         model = model.with_dimensions(dimensions)
     exporter = EXPORTERS[format]
     given = {
@@ -70,12 +60,8 @@ def export_run(
         "names": names,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    if options.keys() - set(exporter.options):
-        raise ValueError(
-            "An ONNX model is in float32, and goes to full depth; a batch size is of "
-            "TFLite and ONNX, names are of ONNX. Received: "
-            f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
-        )
+    unused = [name for name in given if name not in exporter.options]
+    check_unused(given, unused, f"format={format}")
     takes_text = (inputs or exporter.default_inputs) == "text"
     if kind_of(task) is not None or not takes_text:
         # Its graph answers like the task, or the task makes the ids.
@@ -88,31 +74,9 @@ def export_run(
         "labels": getattr(task, "labels", None) or None,
         "sequence_length": sequence_length,
     }
-    results = {"output": str(output), "parameters": model.count_params()}
-    if calibration_data is None:
-        exported = exporter.write(model, output, **options)
-    else:
-        _check_calibration(format, exit_rule)
-        rows = read_rows(task, calibration_data, needs_labels=False)
-        exported, calibration = export_calibrated_tflite(
-            model,
-            output,
-            task.text_keys(rows),
-            max_changed=max_changed,
-            confidence=confidence,
-            **options,
-        )
-        results["calibration"] = describe_calibration(calibration)
-    return {**results, "bytes": exported.num_bytes}
-
-
-def _check_calibration(format, exit_rule):
-    if format != "tflite" or exit_rule is not None:
-        raise ValueError(
-            "Calibration data choose the rule of a TFLite file, in place of another one. "
-            f"Received: format={format}, exit_rule={exit_rule and exit_rule.name}. "
-            "Choose a SavedModel's by `calibrate`."
-        )
+    num_bytes = exporter.write(model, output, **options).num_bytes
+    parameters = model.count_params()
+    return {"output": str(output), "parameters": parameters, "bytes": num_bytes}
 
 
 def _check_takes_text(folder, task, model):
@@ -121,8 +85,6 @@ def _check_takes_text(folder, task, model):
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
-            "A model that takes text must be of a kind that the format answers, and a "
-            "classifier read the beginnings of texts or pairs. "
-            f"Received: '{folder}' with {type(model).__name__}{how}. Export it with "
-            "`--inputs ids`."
+            "A model that takes text must be one that reads the beginnings. Received: "
+            f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
         )

@@ -12,6 +12,7 @@ from albert_keras.converters import load_config
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
+from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     check_tag_feature,
@@ -21,8 +22,14 @@ from albert_keras.runs.finetuning_task import (
 )
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
-from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
+from albert_keras.runs.rows import (
+    fingerprint_rows,
+    hold_out,
+    read_rows,
+    report_overlap,
+    split_rows,
+    warn_of_unknown_pieces,
+)
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import (
     add_exits_to_classifier,
@@ -119,15 +126,14 @@ class FinetuningRun:
         self.strategy = get_strategy(config.strategy)
         if self.strategy.num_workers > 1:
             raise ValueError(
-                "Fine-tuning runs on one machine: its rows are not divided between "
-                f"workers. Received: strategy={config.strategy} with "
+                f"Fine-tuning runs on one machine. Received: {config.strategy} with "
                 f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
             )
-        self.folder.check_resumable(config)
+        # To which batches are rounded.
+        self.batch_multiple = self.strategy.num_replicas * config.micro_batches
+        self.folder.check_resumable(config, batch_multiple=self.batch_multiple)
         recorded = self.folder.read_if_begun()
         self.restarts = recorded.get("restarts", [])
-        self.batch_multiple = self.strategy.num_replicas * config.micro_batches
-        _check_batch_multiple(recorded, self.batch_multiple)
         self._prepare_rows(recorded)
         self._prepare_trainer()
 
@@ -252,12 +258,7 @@ class FinetuningRun:
                 "no held-out rows: nothing is measured, the last weights are kept; "
                 "--validation gives a file, --validation-split a share"
             )
-            if patience := self.config.patience:
-                raise ValueError(
-                    "`patience` counts evaluations, which need held-out rows. Received: "
-                    f"patience={patience} without. Give them by --validation or "
-                    "--validation-split."
-                )
+            check_unused(vars(self.config), ["patience"], "a run without held-out rows")
 
     def build(self):
         """Builds `model`, of the task, and compiles `learner`, which trains it."""
@@ -431,16 +432,6 @@ def _check_batch_size(given, num_examples):
         raise ValueError(
             f"`batch_size` must be at most {_ALWAYS_ALLOWED}, or the number of training "
             f"examples. Received: batch_size={given} of {num_examples} examples."
-        )
-
-
-def _check_batch_multiple(recorded, batch_multiple):
-    before = recorded.get("batch_multiple", batch_multiple)
-    if before != batch_multiple:
-        raise ValueError(
-            "A run must be resumed with the same devices times micro-batches, to which "
-            f"its batches are rounded. Received: {batch_multiple} (was {before}). Take "
-            "another run folder, or the numbers of before."
         )
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from albert_keras.compression.early_exit import RULES, ExitRule
 from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
-from albert_keras.options import MAX_BATCH_SIZE, Options, option
+from albert_keras.options import BATCH_SIZES, Options, Range, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.rows import DEFAULT_SPLIT
-from albert_keras.runs.shapes import changed_fields
-from albert_keras.runs.training import TrainingOptions
+from albert_keras.runs.training import TrainingOptions, changed_fields
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding
@@ -60,9 +59,7 @@ TASK_OPTIONS = _task_options()
 class BatchOptions(Options):
     """How much is evaluated or predicted at a time."""
 
-    batch_size: int = option(
-        "examples per batch", BATCH_SIZE, minimum=1, maximum=MAX_BATCH_SIZE
-    )
+    batch_size: int = option("examples per batch", BATCH_SIZE, BATCH_SIZES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,20 +70,15 @@ class ExitOptions(Options):
         "rule of a model with exits (default: the calibrated one)", None, choices=RULES
     )
     exit_threshold: float | None = option(
-        "least probability, or largest difference of a regression, for --exit-rule "
-        "(default: none)",
+        "least probability, or difference of a regression",
         None,
-        above=0,
-        maximum=1000,
+        Range(above=0, maximum=1000),
     )
     exit_patience: int = option(
-        "depths in a row, for --exit-rule", ExitRule.patience, minimum=1, maximum=1000
+        "depths in a row that must agree", ExitRule.patience, Range(1, 1000)
     )
     exit_min_depth: int = option(
-        "first depth at which a row may leave, for --exit-rule",
-        ExitRule.min_depth,
-        minimum=1,
-        maximum=1000,
+        "first depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
     )
 
     def rule(self):
@@ -110,13 +102,10 @@ class CalibrationOptions(Options):
     """Budget of the calibration of exits."""
 
     max_changed: float = option(
-        "share of rows that may get another answer than at full depth",
-        0.01,
-        above=0,
-        below=1,
+        "share of answers that may change", 0.01, Range(above=0, below=1)
     )
     confidence: float = option(
-        "confidence of the upper bound of that share", 0.95, above=0, below=1
+        "confidence of the upper bound of that share", 0.95, Range(above=0, below=1)
     )
 
 
@@ -133,15 +122,11 @@ class RowOptions(Options):
         "what separates the labels of a cell (default: |), of multi-label tasks", None
     )
     skip_broken: bool = option(
-        "leave out rows without text or label, with a cell too many, an unclosed quote, "
-        "or broken JSON",
-        False,
+        "leave out rows without text or label, or that cannot be read", False
     )
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
-        "bytes that are not text: an error, or U+FFFD",
-        "strict",
-        choices=ENCODING_ERRORS,
+        "invalid bytes: an error, or U+FFFD", "strict", choices=ENCODING_ERRORS
     )
 
     def given_columns(self):
@@ -185,9 +170,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         f"({known_names()})"
     )
     data: str | None = option(
-        "folder in the task's layout, or `tfds` for TensorFlow Datasets (default: none, "
-        "see --train)",
-        None,
+        "folder in the task's layout, or `tfds` (default: none, see --train)", None
     )
     train: str | None = option("file of training rows (default: that of --data)", None)
     validation: str | None = option(
@@ -198,8 +181,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "share of the training rows that is held out, instead of --validation (default: "
         f"{DEFAULT_SPLIT} of rows with at least 100 different texts)",
         None,
-        minimum=0,
-        maximum=0.9,
+        Range(0, 0.9),
     )
     tokenizer: str | None = option(
         "SentencePiece model, vocab.txt, folder or preset (default: the checkpoint's)",
@@ -209,8 +191,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "peak learning rate, or `sweep`: the best of three on a tenth of the training "
         "rows (default: of the recipe, by the width of the model)",
         None,
-        above=0,
-        maximum=100,
+        Range(above=0, maximum=100),
         words=(SWEEP,),
     )
     random_weights: bool = option(
@@ -226,68 +207,36 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         ),
     )
     num_epochs: int | None = option(
-        "passes over the training rows, instead of --num-steps (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=10_000,
+        "passes over the rows (default: of the recipe)", None, Range(1, 10_000)
     )
     sequence_length: int | None = option(
-        "most tokens of an example (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=MAX_POSITIONS,
+        "most tokens (default: of the recipe)", None, Range(1, MAX_POSITIONS)
     )
     dropout: float | None = option(
-        "dropout in the encoder (default: of the recipe, or the checkpoint's)",
-        None,
-        minimum=0,
-        below=1,
+        "dropout in the encoder (default: of the recipe)", None, Range(0, below=1)
     )
     classifier_dropout: float | None = option(
-        "dropout before the head (default: of the recipe)", None, minimum=0, below=1
+        "dropout before the head (default: of the recipe)", None, Range(0, below=1)
     )
     layer_decay: float = option(
-        "factor of the learning rate from each layer to the one below",
-        1.0,
-        above=0,
-        maximum=1,
+        "factor of the rate per layer down", 1.0, Range(above=0, maximum=1)
     )
-    freeze: str | None = option(
-        "part that is not trained (default: none)", None, choices=FROZEN
-    )
+    freeze: str | None = option("part that is not trained", None, choices=FROZEN)
     pad_to_maximum: bool = option(
         "pad all examples to the longest length, instead of batches of similar length",
         False,
     )
-    keep: str = option(
-        "checkpoint to end with, where there are held-out rows",
-        "best",
-        choices=("best", "last"),
-    )
+    keep: str = option("checkpoint to end with", "best", choices=("best", "last"))
     metric: str | None = option(
-        "score of the task that chooses the checkpoint, such as macro_f1 (default: the "
-        "first that is reported)",
-        None,
+        "score that chooses the checkpoint (default: the first reported)", None
     )
     patience: int | None = option(
-        "evaluations without a better one after which training ends (default: none)",
-        None,
-        minimum=1,
-        maximum=10_000,
+        "evaluations without a better one until the end", None, Range(1, 10_000)
     )
     restarts: int = option(
-        "times that a collapsed run begins again from the same weights, each at half "
-        "the learning rate",
-        0,
-        minimum=0,
-        maximum=100,
+        "restarts of a collapsed run, each at half the rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
         "stop a run that gives one answer to everything", True
     )
-    seeds: int = option(
-        "runs, with seeds from --seed on; the median and the spread are reported",
-        1,
-        minimum=1,
-        maximum=1000,
-    )
+    seeds: int = option("runs, with seeds from --seed on", 1, Range(1, 1000))

@@ -4,9 +4,10 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
+from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
-from albert_keras.runs.folder import RunFolder, kind_of_run
+from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS, Recipe
 from albert_keras.tasks.reading import is_tfds
@@ -71,9 +72,7 @@ def task_of_run(folder, reading):
         config = FinetuningRunConfig.from_dict(
             description["config"], run=str(folder), **given
         )
-        # The level of the files that were trained on, not of those to come.
-        options = {k: v for k, v in config.task_options.items() if k != "level"}
-        task = configure_task(dataclasses.replace(config, task_options=options))
+        task = configure_task(config)
         facts = {name: description[name] for name in task.facts}
         if "labels" in facts:
             check_json(facts, {"labels": [str]}, RunFolder(folder).path / "run.json")
@@ -105,29 +104,10 @@ def read_early(config):
             task.read(source)
 
 
-def read_early_for(model, data, reading, **options):
-    """Reads rows for a model as `read_early`, where it is a run of `finetune`.
-
-    Args:
-        model: str or path, which must be there.
-        data: str, path or None.
-        reading: `RowOptions`.
-        **options: Arguments of `FinetuningTask.read`.
-    """
-    check_known(model)
-    is_of_rows = kind_of_run(model) == FinetuningRunConfig.kind
-    if is_of_rows and data and not is_tfds(data):
-        task_of_run(model, reading).read(data, **options)
-
-
 def choose_recipe(task, config):
     """Returns the recipe of a task with the fields that a configuration gives."""
-    if config.num_epochs and config.num_steps:
-        raise ValueError(
-            "The length of a run is given in epochs or in steps. Received: "
-            f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. "
-            "Remove one."
-        )
+    if config.num_steps:
+        check_unused(vars(config), ["num_epochs"], f"num_steps={config.num_steps}")
     changes = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(task.recipe)
@@ -199,9 +179,8 @@ def find_files(task, data=None, train=None, validation=None):
     found |= {name: str(path) for name, path in given.items() if path}
     if "train" not in found:
         raise ValueError(
-            "Training needs rows, of a file by --train or of a folder by --data that has "
-            f"{task.files.get('train', 'a file to train on')}. "
-            f"Received: --data {data}."
+            "Training needs rows, by --train or by --data, a folder with "
+            f"{task.files.get('train', 'a file to train on')}. Received: --data {data}."
         )
     return found
 
@@ -209,9 +188,8 @@ def find_files(task, data=None, train=None, validation=None):
 def _files_of_folder(task, folder):
     if not folder.is_dir():
         raise FileNotFoundError(
-            "The data must be a folder in the task's layout. "
-            f"Received: '{folder}', which does not exist. Give files by --train and "
-            "--validation."
+            f"The data must be a folder in the task's layout. Received: '{folder}', "
+            "which does not exist. Give files by --train and --validation."
         )
     return {
         name: str(folder / file)
@@ -227,12 +205,6 @@ def _tfds_sources(task, source):
             "The task must have a data set in TFDS. Received: one without. Name it, "
             "`--data tfds:NAME`, or give files."
         )
-    if "train" not in task.files:
-        raise ValueError(
-            "The task must have rows to train on. "
-            f"Received: '{name}', which only has rows to predict. Give it to `predict` "
-            f"as `--data tfds:{name}:test`."
-        )
     splits = task.tfds_splits or {
         key: file.rsplit(".", 1)[0].replace("dev", "validation")
         for key, file in task.files.items()
@@ -243,10 +215,6 @@ def _tfds_sources(task, source):
 
 def check_tag_feature(config, sources):
     """Raises a ValueError if `tag_feature`, of TFDS data sets, is given with a file."""
-    tag_feature = config.task_options.get("tag_feature")
-    files = [path for path in sources.values() if not path.startswith(f"{TFDS}:")]
-    if tag_feature and files:
-        raise ValueError(
-            "`tag_feature` names the tags of a TFDS data set; a file has its tags in "
-            f"the last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
-        )
+    if not all(map(is_tfds, sources.values())):
+        given = {"tag_feature": config.task_options.get("tag_feature")}
+        check_unused(given, given, "files, which have their tags in the last column")

@@ -98,10 +98,11 @@ class RunFolder:
         with claimed_folder(self.path):
             write_json(self.path / "run.json", {**content, **facts})
 
-    def check_resumable(self, config):
+    def check_resumable(self, config, **facts):
         """Checks that the run in the folder, if any, can be resumed with a configuration.
 
-        Fields that only one of the two versions of the package knows are not compared.
+        So must `facts`, such as how examples are made, be those of before. What only one
+        of the two versions of the package knows is not compared.
 
         Raises:
             ValueError: If options that shape the result differ, with both values.
@@ -109,8 +110,8 @@ class RunFolder:
         before = self.read_if_begun()
         if not before:
             return
-        old = {"kind": before["kind"], **before["config"]}
-        new = {"kind": config.kind, **_recorded(config)}
+        old = {**before.get("examples", {}), **before, **before["config"]}
+        new = {**facts, "kind": config.kind, **_recorded(config)}
         unchecked = CHANGEABLE | (MOVABLE if "training_files" in before else set())
         differences = [
             difference
@@ -120,8 +121,7 @@ class RunFolder:
         if differences:
             raise ValueError(
                 f"The run '{self.path}' was begun with other options. Received: "
-                f"{', '.join(differences)}. Repeat them to resume it, or take another "
-                "run folder."
+                f"{', '.join(differences)}. Repeat them, or take another run folder."
             )
 
     def check_steps(self, config):
@@ -129,9 +129,8 @@ class RunFolder:
         done = self._checkpoints().newest_step() if self.read_if_begun() else 0
         if config.num_steps is not None and config.num_steps < done:
             raise ValueError(
-                "A run cannot end before the step it has reached. Received: "
-                f"num_steps={config.num_steps} for '{self.path}', which has {done} steps "
-                "behind it. Take another run folder."
+                f"A run cannot end before the step it has reached, {done}. Received: "
+                f"num_steps={config.num_steps}. Take another folder than '{self.path}'."
             )
 
     def save_model(self, model, tokenizer):

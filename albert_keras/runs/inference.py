@@ -8,6 +8,7 @@ from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported, load_exported
 from albert_keras.export.saved_model import is_saved_model
+from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_preset, model_folder
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import (
@@ -276,9 +277,8 @@ def _evaluate_pretrained(folder, data, batch_size, tokenizer):
     description = RunFolder(folder).read()
     if str(data).endswith(tuple(SUFFIXES)):
         raise ValueError(
-            "A pretraining run is measured on the output of `prepare-data`, with its "
-            f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
-            f"{data} --tokenizer {folder} --output FOLDER`."
+            f"A pretraining run is measured on prepared data. Received: '{data}'. Make "
+            f"them by `prepare-data {data} --tokenizer {folder} --output FOLDER`."
         )
     model = load_checkpoint(folder)
     tokenizer = _tokenizer_of(folder, tokenizer)
@@ -361,17 +361,8 @@ def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=
             run = run._replace(task=with_reading(task, reading, folder))
         prepared = run.task.prepare(read(run.task))
         return run.predict_rows(prepared, batch_size, exit_rule)
-    if zero_shot is not None:
-        raise ValueError(
-            "New labels are for a run or a checkpoint of a classifier. "
-            f"Received: '{folder}', an exported model."
-        )
-    for name, given in (("exit rule", exit_rule), ("tokenizer", tokenizer)):
-        if given is not None:
-            raise ValueError(
-                f"The {name} of an exported model is in its files. "
-                f"Received: {getattr(given, 'name', given)} for '{folder}'. Remove it."
-            )
+    given = {"labels": zero_shot, "exit_rule": exit_rule, "tokenizer": tokenizer}
+    check_unused(given, given, f"the exported model '{folder}'")
     if is_saved_model(folder):
         note("a SavedModel is a program that can write files: trust its source")
     exported = load_exported(folder)

@@ -73,13 +73,6 @@ class RunPhases:
             )
         ]
 
-    def num_positions(self):
-        """Returns the positions that each phase computes, padding included."""
-        return [
-            phase.num_steps * phase.batch_size * examples.sequence_length
-            for phase, examples in zip(self.phases, self.examples, strict=True)
-        ]
-
 
 class RepeatedPositions(keras.callbacks.Callback):
     """Repeats the positions that a phase trains in the rest of the position table.
@@ -123,21 +116,19 @@ def _check(phases, config, examples, shape):
     if examples is None:
         raise ValueError(
             "Phases make their examples from token ids, which records no longer have. "
-            f"Received: data='{config.data}'. Prepare the text with --dynamic."
+            f"Received: data='{config.data}'. Prepare the text with --format store."
         )
     longest = max(phase.data_options.get("sequence_length", 0) for phase in phases)
     if longest > shape.max_sequence_length:
         raise ValueError(
-            "Rows of a phase must not be longer than the model's positions. Received: "
-            f"sequence_length={longest}, max_sequence_length="
-            f"{shape.max_sequence_length}."
+            "Rows of a phase must fit the model's positions. Received: sequence_length="
+            f"{longest}, max_sequence_length={shape.max_sequence_length}."
         )
     depths = [phase.num_layers or shape.num_layers for phase in phases]
     if depths[-1] != shape.num_layers or max(depths) > shape.num_layers:
         raise ValueError(
-            "Phases must not be deeper than the model, and the last one as deep. "
-            f"Received: num_layers {', '.join(map(str, depths))} for a model of "
-            f"{shape.num_layers}."
+            "No phase may be deeper than the model, and the last one must be as deep. "
+            f"Received: num_layers {depths} for a model of {shape.num_layers}."
         )
     is_one_layer = shape.sharing == "all" and shape.num_groups == 1
     if min(depths) < shape.num_layers and not is_one_layer:

@@ -104,9 +104,8 @@ def check_output(path, task):
     path = pathlib.Path(path)
     if not (task.has_submission(path) or path.suffix in TABLE_WRITERS):
         raise ValueError(
-            "The name of a file of predictions must say its format. "
-            f"Received: '{path}'. Give a name that ends in {', '.join(TABLE_WRITERS)}, "
-            "or one of the task's own format, if it has one."
+            f"A file of predictions must end in {', '.join(TABLE_WRITERS)}, or be of the "
+            f"task's own format, if it has one. Received: '{path}'."
         )
     if path.suffix in TABLE_WRITERS:
         check_replaceable_file(path)

@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
-from albert_keras.options import MAX_SEED, Options, members_of, option
+from albert_keras.options import SEEDS, Options, Range, members_of, option
 from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
     read_description,
 )
-from albert_keras.system.cores import usable_cores
+from albert_keras.system.processor import usable_cores
 from albert_keras.system.progress import show_stages
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
@@ -31,7 +31,7 @@ _DATA_OPTIONS = {
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
 
 # Options that only matter while text is read.
-CORPUS_OPTIONS = ("format", "text_column", "errors")
+CORPUS_OPTIONS = ("text_format", "text_column", "errors")
 
 # Options that say who does the work.
 WORKER_OPTIONS = ("workers", "runner", "runner_option")
@@ -61,14 +61,14 @@ class TokenizerOptions(Options):
 class CorpusOptions(Options):
     """How text files are read."""
 
-    format: str | None = option(
-        "format of all files (default: told from each suffix)", None, choices=FORMATS
+    text_format: str | None = option(
+        "format of all texts (default: by suffix)", None, choices=FORMATS
     )
     text_column: str | None = option(
         "column with the text in JSONL, Parquet and TFDS (default: text)", None
     )
     errors: str | None = option(
-        "handling of bytes that are not UTF-8 (default: strict, an error)",
+        "bytes that are not UTF-8 (default: strict, an error)",
         None,
         choices=ENCODING_ERRORS,
     )
@@ -77,7 +77,7 @@ class CorpusOptions(Options):
         """Returns the `Corpus` of files, folders, globs or TFDS names."""
         return open_corpus(
             sources,
-            format=self.format,
+            format=self.text_format,
             errors=self.errors or "strict",
             text_column=self.text_column or "text",
         )
@@ -87,7 +87,7 @@ class CorpusOptions(Options):
 class PreparationOptions(TokenizerOptions, CorpusOptions):
     """How text becomes pretraining data."""
 
-    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
+    seed: int = option("seed of all random numbers", 0, SEEDS)
     data_options: Mapping = option(
         "fields of `PretrainingDataConfig` that differ from its defaults",
         members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
@@ -96,25 +96,19 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         "share of the documents of text that are held out; 0 holds none out (default: "
         "0.05, at most about 100,000 tokens)",
         None,
-        minimum=0,
-        maximum=0.9,
+        Range(0, 0.9),
     )
     workers: int | None = option(
-        "processes on this machine (default: one per core)",
-        None,
-        minimum=1,
-        maximum=256,
+        "processes on this machine (default: one per core)", None, Range(1, 256)
     )
     runner: str | None = option(
         "Apache Beam runner to use instead (extra `beam`, for Dask `dask`); its workers "
-        "must see text and output under the same paths (default: none)",
+        "must see text and output under the same paths",
         None,
         choices=RUNNERS,
     )
     runner_option: tuple = option(
-        "option of the runner, such as =--direct_num_workers=2; repeatable (default: "
-        "none)",
-        (),
+        "option of the runner, such as =--direct_num_workers=2; repeatable", ()
     )
 
     @property
@@ -122,7 +116,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         """The `PretrainingDataConfig` of text that is prepared."""
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
-    def prepare(self, texts, tokenizer, output, *, dynamic, holds_out=True):
+    def prepare(self, texts, tokenizer, output, *, format="store", holds_out=True):
         """Prepares text, with progress on standard error; returns the report.
 
         Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
@@ -139,7 +133,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 tokenizer,
                 output,
                 self.data_config,
-                dynamic=dynamic,
+                format=format,
                 validation_split=share,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,

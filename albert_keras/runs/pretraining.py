@@ -18,7 +18,6 @@ from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
     check_data,
-    check_same_examples,
     data_folder,
     example_config,
     find_data,
@@ -122,10 +121,10 @@ class PretrainingRun:
         check_data(self.data, self.tokenizer, start.shape, self.examples)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
-        recorded = self.folder.read_if_begun()
-        check_unchanged(self.training_files, recorded)
+        check_unchanged(self.training_files, self.folder.read_if_begun())
         self.folder.check_steps(config)
-        check_same_examples(self.example_config, recorded)
+        facts = dataclasses.asdict(self.example_config)
+        self.folder.check_resumable(config, **facts)
         self.phases = RunPhases(config, self.examples, start.shape)
         self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)
@@ -136,7 +135,6 @@ class PretrainingRun:
             num_steps,
             steps_per_evaluation=min(5000, max(50, num_steps // 8)),
             phase_starts=self.phases.starts[1:],
-            **averaging(config),
         )
         with self.strategy.scope():
             self.model = start.build(self.task)
@@ -190,8 +188,6 @@ class PretrainingRun:
                 callbacks=self.phases.callbacks(self.model.backbone),
                 enter_phase=self.enter_phase,
             )
-            if config.average_checkpoints > 1:
-                self.trainer.restore_mean(self.model, config.average_checkpoints)
         if self.strategy.is_chief:
             finished = self.task.finished_model(self.model, self.tokenizer)
             self.folder.save_model(finished, self.tokenizer)
@@ -245,17 +241,6 @@ class PretrainingRun:
     def enter_phase(self, step):
         """Sets the depth with which the model is trained from a step on."""
         self.phases.enter(self.model.backbone, step)
-
-
-def averaging(config):
-    """Returns the trainer's options with which there are checkpoints to average."""
-    if config.average_checkpoints == 1:
-        return {}
-    return {
-        "steps_per_checkpoint": max(1, config.num_steps // 100),
-        # Those of evaluations, and of signals to stop, are among them.
-        "num_checkpoints": 2 * config.average_checkpoints + 5,
-    }
 
 
 @contextlib.contextmanager

@@ -3,14 +3,13 @@
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
-from albert_keras.runs.shapes import ShapeOptions
-from albert_keras.runs.training import PRECISIONS, TrainingOptions
+from albert_keras.runs.training import PRECISIONS, ShapeOptions, TrainingOptions
 
 # Batch size of a run without a recipe, which one machine can hold.
 DEFAULT_BATCH_SIZE = 64
@@ -39,14 +38,10 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "folder of `prepare-data` to train on (default: none, see --text)", None
     )
     tokenizer: str | None = option(
-        "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
-        "address of a checkpoint (default: the checkpoint's)",
-        None,
+        "as of `prepare-data` (default: that of the checkpoint)", None
     )
     text: tuple | None = option(
-        "files, folders, globs or TFDS names to train on, prepared in the run's folder "
-        "(default: none, see --data)",
-        None,
+        "texts to train on, prepared in the run (default: none, see --data)", None
     )
     recipe: str | None = option(
         "recipe for the options that are not given (default: small, or adapt with a "
@@ -65,11 +60,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "shape of the model (default: of the recipe)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
-        "share of the sentence pairs that are trained on, those of the largest loss of "
-        "each device and micro-batch",
-        1.0,
-        above=0,
-        maximum=1,
+        "share of pairs to train on, the hardest", 1.0, Range(above=0, maximum=1)
     )
     precision: str | None = option(
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
@@ -83,13 +74,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "sequence_length=N and other options of examples (default: of the recipe)",
         None,
     )
-    average_checkpoints: int | None = option(
-        "save the mean of the last N checkpoints of --steps-per-checkpoint, by default "
-        "a hundredth of the run (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=100,
-    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -100,9 +84,8 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
             )
         if not (self.tokenizer or self.checkpoint):
             raise ValueError(
-                "A tokenizer must be given where there is no checkpoint to take it from. "
-                "Received: neither. Train one by `train-vocabulary`, or take that of a "
-                "released model, such as albert_base_v2."
+                "There must be a tokenizer, or a checkpoint with one. Received: neither. "
+                "Train one by `train-vocabulary`, or take that of albert_base_v2."
             )
 
 
@@ -134,7 +117,7 @@ def choose_recipe(config, begun):
     if phases:
         config = dataclasses.replace(config, num_steps=_num_steps(phases, config))
         recipe = dataclasses.replace(recipe, phases=())
-    names = ["precision", "batch_size", "num_steps", "optimizer", "average_checkpoints"]
+    names = ["precision", "batch_size", "num_steps", "optimizer"]
     if not config.checkpoint:
         names.append("preset")
     missing = {n: getattr(recipe, n) for n in names if getattr(config, n) is None}
@@ -143,9 +126,8 @@ def choose_recipe(config, begun):
     config = dataclasses.replace(config, **missing)
     if config.optimizer != recipe.optimizer and config.learning_rate is None:
         raise ValueError(
-            "Another optimizer than the recipe's needs its own learning rate. Received: "
-            f"optimizer={config.optimizer}, where {recipe.learning_rate:.3g} is the rate "
-            f"of {recipe.optimizer}. Give `learning_rate`."
+            "Another optimizer than the recipe's needs a `learning_rate`. Received: "
+            f"{config.optimizer}; {recipe.learning_rate:.3g} is of {recipe.optimizer}."
         )
     names = ("optimizer", "learning_rate", "warmup_steps")
     given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
@@ -165,9 +147,8 @@ def _num_steps(phases, config):
     num_steps = sum(phase.num_steps for phase in phases)
     if config.num_steps not in (None, num_steps):
         raise ValueError(
-            "`num_steps` must be the sum over the phases. "
-            f"Received: num_steps={config.num_steps}, phases of {num_steps} steps. "
-            "Leave it out."
+            "`num_steps` must be the sum over the phases. Received: "
+            f"num_steps={config.num_steps}, phases of {num_steps} steps. Leave it out."
         )
     return num_steps
 

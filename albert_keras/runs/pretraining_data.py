@@ -53,28 +53,6 @@ def fingerprint_data(folder):
     return fingerprint_files(find_shards(folder))
 
 
-def check_same_examples(examples, recorded):
-    """Checks that a run that is resumed makes its examples as before.
-
-    `examples` is a `PretrainingDataConfig`, `recorded` the `run.json` or empty. Fields
-    that only one of two versions of the package knows are not compared.
-
-    Raises:
-        ValueError: If they differ, with both values.
-    """
-    before, now = recorded.get("examples", {}), dataclasses.asdict(examples)
-    differences = [
-        f"{name}={now[name]!r} (was {value!r})"
-        for name, value in before.items()
-        if name in now and now[name] != value
-    ]
-    if differences:
-        raise ValueError(
-            "A run is resumed with examples that are made as before. Received: data of "
-            f"{', '.join(differences)}. Restore the data, or take another run folder."
-        )
-
-
 def check_data(folder, tokenizer, shape, examples=None):
     """Checks prepared data, if it has a description, against tokenizer and model.
 
@@ -97,10 +75,8 @@ def check_data(folder, tokenizer, shape, examples=None):
     fingerprint = description.get("tokenizer_fingerprint")
     if fingerprint != tokenizer.fingerprint():
         raise ValueError(
-            "The data must be made with the given tokenizer. "
-            f"Received: '{folder}' of {description.get('vocabulary_size')} pieces, "
-            f"fingerprint {fingerprint}; a tokenizer of "
-            f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
+            "The data must be made with the given tokenizer. Received: fingerprint "
+            f"{fingerprint} of '{folder}', {tokenizer.fingerprint()} of the tokenizer."
         )
 
 
@@ -110,15 +86,14 @@ def find_data(config, tokenizer, shape, strategy):
         return config.data
     if strategy.num_workers > 1:
         raise ValueError(
-            "Several workers need prepared data. Received: text and "
-            f"{strategy.num_workers} workers. Make it by `prepare-data`, on a disk that "
-            "all of them see, and pass its folder as `data`."
+            "Several workers need `data`, of `prepare-data`, on a disk that all of them "
+            f"see. Received: text and {strategy.num_workers} workers."
         )
     # Before the long work, not after it.
     check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
     holds_out = not config.validation_data
-    config.prepare(config.text, tokenizer, folder, dynamic=True, holds_out=holds_out)
+    config.prepare(config.text, tokenizer, folder, holds_out=holds_out)
     return folder
 
 

@@ -5,13 +5,21 @@ import dataclasses
 import math
 import pathlib
 
-from albert_keras.runs.reporting import note
+import numpy as np
+
+from albert_keras.options import check_unused
+from albert_keras.runs.reporting import note, warn
 from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.tasks.reading import is_tfds
 
 # Default share of held-out rows, for at least this many different texts.
 DEFAULT_SPLIT = 0.1
 _LEAST_TEXTS = 100
+
+# Above this share of held-out texts in the training rows, scores mislead.
+_MAX_OVERLAP = 0.1
+# Below this share of known pieces the tokenizer is probably of another language.
+_MIN_KNOWN_PIECES = 0.8
 
 
 def read_rows(task, source, **options):
@@ -25,12 +33,9 @@ def read_rows(task, source, **options):
 def with_reading(task, reading, folder):
     """Returns the task of a checkpoint or export that reads files as `RowOptions` say."""
     columns = reading.given_columns()
-    if columns and not hasattr(task, "columns"):
-        raise ValueError(
-            "Columns are of tables of texts. "
-            f"Received: {', '.join(columns)} for '{folder}', which reads other files."
-        )
-    if columns:
+    if not hasattr(task, "columns"):
+        check_unused(columns, columns, f"'{folder}', which reads no tables of texts")
+    elif columns:
         task = task.with_columns(**columns)
     return dataclasses.replace(task, decoding=reading.decoding)
 
@@ -142,3 +147,29 @@ def _take(rows, positions):
         if isinstance(column, list)
     }
     return rows._replace(**columns)
+
+
+def report_overlap(task, train, held_out):
+    """Prints how many held-out texts are among the training rows too; returns them."""
+    known = set(task.text_keys(train))
+    keys = task.text_keys(held_out)
+    found = [key for key in keys if key in known]
+    report = warn if len(found) > _MAX_OVERLAP * len(keys) else note
+    report(f"of {len(keys)} held-out texts {len(found)} are in the training rows too")
+    return found
+
+
+def warn_of_unknown_pieces(tokenizer, examples):
+    """Warns if the vocabulary lacks many pieces of `Examples`."""
+    encoder = tokenizer.encoder
+    others = set(encoder.special_token_ids) - {encoder.unk_token_id}
+    token_ids = examples.token_arrays["token_ids"]
+    pieces = token_ids[~np.isin(token_ids, list(others))]
+    if len(pieces) == 0:
+        return
+    known = np.mean(pieces != encoder.unk_token_id)
+    if known < _MIN_KNOWN_PIECES:
+        warn(
+            f"the vocabulary knows {known:.0%} of the pieces of the training texts. Is "
+            "it of another language?"
+        )

@@ -103,9 +103,8 @@ def add_exits_to_classifier(model, config):
     )
     if Checkpoint.find(checkpoint).head != "sequence_classification":
         raise ValueError(
-            "Exits in two stages are trained on a finished classifier. Received: "
-            f"checkpoint='{checkpoint}', which is none. Fine-tune it first, or take "
-            "early_exit=joint."
+            f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
+            "which is none. Fine-tune it first, or take early_exit=joint."
         )
     classifier = load_checkpoint(checkpoint, head="sequence_classification")
     same_labels = classifier.labels in (None, model.labels)

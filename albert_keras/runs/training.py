@@ -1,13 +1,18 @@
 """Options and steps that pretraining and fine-tuning runs share."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from albert_keras import training
+from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
 from albert_keras.options import (
-    MAX_BATCH_SIZE,
-    MAX_SEED,
+    BATCH_SIZES,
     MAX_STEPS,
+    SEEDS,
+    STEPS,
     Options,
+    Range,
+    members_of,
     option,
 )
 from albert_keras.runs.preparation import TokenizerOptions
@@ -26,7 +31,7 @@ class OptimizerOptions(Options):
     """Options of `optimizers.make_optimizer`, for all optimizers, under its names."""
 
     weight_decay: float = option(
-        "weight decay of all but biases and normalizations", 0.01, minimum=0, maximum=1
+        "weight decay of all but biases and normalizations", 0.01, Range(0, 1)
     )
 
     def optimizer_options(self):
@@ -41,24 +46,18 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
 
     run: str = option("folder of the run, which is resumed if it was begun")
     num_steps: int | None = option(
-        "optimizer steps (default: of the recipe)", None, minimum=1, maximum=MAX_STEPS
+        "optimizer steps (default: of the recipe)", None, STEPS
     )
     batch_size: int | None = option(
-        "examples per step (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=MAX_BATCH_SIZE,
+        "examples per step (default: of the recipe)", None, BATCH_SIZES
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: of the recipe)", None, above=0, maximum=100
+        "peak learning rate (default: of the recipe)", None, Range(above=0, maximum=100)
     )
     warmup_steps: int | None = option(
-        "steps of linear warm-up (default: of the recipe)",
-        None,
-        minimum=0,
-        maximum=MAX_STEPS,
+        "steps of linear warm-up (default: of the recipe)", None, Range(0, MAX_STEPS)
     )
-    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
+    seed: int = option("seed of all random numbers", 0, SEEDS)
     strategy: str = option(
         "devices: default, one; mirrored, all GPUs of this machine; data_parallel, "
         "devices and machines on JAX (KERAS_BACKEND=jax); tpu (only the lowering of its "
@@ -68,16 +67,14 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
     )
     precision: str | None = option("Keras dtype policy", "float32", choices=PRECISIONS)
     micro_batches: int = option(
-        "parts each batch is cut into to save memory; the steps stay the same",
+        "parts of a batch, one after the other, to save memory",
         training.TrainerConfig.micro_batches,
-        minimum=1,
-        maximum=256,
+        Range(1, 256),
     )
     steps_per_execution: int = option(
-        "steps per call, for accelerators that wait for the host",
+        "steps per call, for accelerators",
         training.TrainerConfig.steps_per_execution,
-        minimum=1,
-        maximum=10_000,
+        Range(1, 10_000),
     )
     jit_compile: bool | None = option(
         "compile with XLA (default: where there is an accelerator)", None
@@ -86,16 +83,74 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
         "steps between evaluations, each followed by a checkpoint (default: an epoch of "
         "`finetune`; an eighth of `pretrain`, at most 5000)",
         None,
-        minimum=1,
-        maximum=MAX_STEPS,
+        STEPS,
     )
     steps_per_checkpoint: int | None = option(
-        "steps between additional checkpoints, for runs that may be killed (default: "
-        "none)",
-        None,
-        minimum=1,
-        maximum=MAX_STEPS,
+        "steps between further checkpoints, if runs may be killed", None, STEPS
     )
+
+
+# Fields that change a preset, and what the help says of their defaults.
+_CHANGES = {
+    "num_layers": "of the preset",
+    "num_heads": "one for each 64 of --hidden-dim",
+    "embedding_dim": "of the preset",
+    "hidden_dim": "of the preset",
+    "intermediate_dim": "4 * hidden",
+    "num_groups": "of the preset",
+    "num_inner_repetitions": "of the preset",
+    "dropout": "of the preset",
+    "attention_dropout": "--dropout",
+    "max_sequence_length": "of the preset",
+    "initializer_range": "of the preset",
+    "sharing": "of the preset",
+    "rematerialization": "of the preset",
+    **dict.fromkeys(ATTENTION_FIELDS, "of the preset"),
+}
+
+
+def changed_fields(defaults):
+    """Returns the `members` of an option that changes fields of `AlbertConfig`.
+
+    `defaults` maps the names of the fields to what the help says of their defaults.
+    """
+    helps = {
+        name: f"{AlbertConfig.__dataclass_fields__[name].metadata['help']} "
+        f"(default: {said})"
+        for name, said in defaults.items()
+    }
+    return members_of(AlbertConfig, helps)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShapeOptions(Options):
+    """The shape of a model.
+
+    Example:
+
+    >>> ShapeOptions(model_options={"hidden_dim": 256}).shape().num_heads
+    4
+    """
+
+    preset: str | None = option(
+        "shape to start from", "albert_base_v2", choices=PRESETS
+    )
+    model_options: Mapping = option(
+        "fields of `AlbertConfig` that differ from the preset's",
+        members=changed_fields(_CHANGES),
+    )
+
+    def shape(self, **fixed):
+        """Returns the `AlbertConfig`, with further fields `fixed`.
+
+        The width follows where only `hidden_dim` is given: the feed-forward network is
+        four times as wide, and a head has 64 columns, as in the paper.
+        """
+        options = dict(self.model_options)
+        if "hidden_dim" in options:
+            options.setdefault("intermediate_dim", 4 * options["hidden_dim"])
+            options.setdefault("num_heads", max(1, options["hidden_dim"] // 64))
+        return AlbertConfig.from_preset(self.preset, **options, **fixed)
 
 
 def make_trainer(config, strategy, num_steps, **defaults):
@@ -112,9 +167,8 @@ def check_micro_batches(micro_batches, batch_size, strategy):
     """Raises a ValueError if a device has fewer examples of a batch than parts."""
     if micro_batches * strategy.num_replicas > batch_size:
         raise ValueError(
-            "A batch must have an example for each micro-batch of each device. Received: "
-            f"batch_size={batch_size}, micro_batches={micro_batches}, "
-            f"{strategy.num_replicas} devices."
+            "Each micro-batch of each device needs an example. Received: batch_size="
+            f"{batch_size}, {micro_batches=}, {strategy.num_replicas} devices."
         )
 
 
@@ -122,8 +176,7 @@ def check_fits(tokenizer, model_config, sequence_length):
     """Raises a ValueError if a vocabulary or a length does not fit a model."""
     if sequence_length > model_config.max_sequence_length:
         raise ValueError(
-            "The sequence must not be longer than the model's positions. Received: "
-            f"sequence_length={sequence_length}, "
+            f"Rows must fit the model's positions. Received: {sequence_length=}, "
             f"max_sequence_length={model_config.max_sequence_length}."
         )
     check_vocabulary_size(tokenizer, model_config.vocabulary_size)
@@ -143,7 +196,6 @@ def check_unchanged(files, recorded):
     path = first_change(recorded.get("training_files", files), files)
     if path is not None:
         raise ValueError(
-            "A folder that holds a run is resumed with the training data that the run "
-            f"began with. Received: '{path}', which has changed, or is of other data. "
-            "Take another run folder (`--run`), or restore the data."
+            f"A run is resumed with its own training data. Received: '{path}', which has "
+            "changed, or is other data. Take another run folder, or restore the data."
         )

@@ -208,9 +208,8 @@ def claimed_folder(path):
         lock.acquire(blocking=False)
     except filelock.Timeout as error:
         raise BlockingIOError(
-            "Only one process may write to a folder at a time. "
-            f"Received: '{path}', which another process is using. "
-            "Wait until it ends, or choose another folder."
+            f"Only one process may write to a folder at a time. Received: '{path}', "
+            "which another process is using. Wait until it ends, or take another folder."
         ) from error
     try:
         yield

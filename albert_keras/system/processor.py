@@ -1,4 +1,4 @@
-"""Environment variables by which TensorFlow makes good use of a processor."""
+"""The cores, and environment variables by which TensorFlow makes good use of them."""
 
 import functools
 import logging
@@ -37,3 +37,10 @@ def hint_at_variables():
             "before TensorFlow and Keras, or if %s is set before.",
             " ".join(missing),
         )
+
+
+def usable_cores():
+    """Returns the number of cores this process may use; all if unknown."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

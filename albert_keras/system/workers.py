@@ -16,6 +16,7 @@ import threading
 import types
 from concurrent import futures
 
+from albert_keras.checks import check_positive_integer
 from albert_keras.system.files import write_json
 from albert_keras.system.storage import to_path
 
@@ -34,10 +35,7 @@ class TaskPool:
     """
 
     def __init__(self, folder, num_workers, context):
-        if num_workers < 1:
-            raise ValueError(
-                f"`num_workers` must be at least 1. Received: num_workers={num_workers}."
-            )
+        check_positive_integer("num_workers", num_workers)
         self.folder = to_path(folder)
         self._context, self._num_workers = context, num_workers
         self._executors = []

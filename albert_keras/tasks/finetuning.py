@@ -39,10 +39,10 @@ class FinetuningTask(abc.ABC):
     """A task on labelled text: files to rows, to examples, to a model, to scores.
 
     A new kind of task is a frozen dataclass with `read`, `prepare`, `build_model`,
-    `score` and `describe`, and an entry in `TASKS`. The defaults of the other methods
-    are for examples with an array `labels`, maybe one of `label_weights`, and a model
-    with one output an example. Fields declared by `option` are command-line options.
-    README.md shows the use of a task.
+    `score`, `describe` and `rows_of`, and an entry in `TASKS`. The defaults of the other
+    methods are for examples with an array `labels`, maybe one of `label_weights`, and a
+    model with one output an example. Fields declared by `option` are command-line
+    options. README.md shows the use of a task.
 
     Args:
         recipe: `Recipe`.
@@ -106,6 +106,13 @@ class FinetuningTask(abc.ABC):
 
         `albert-keras predict` prints `text` of each, and where they exist `text_pair`,
         `label`, `probabilities` (a dict by label) and `logits`.
+        """
+
+    @abc.abstractmethod
+    def rows_of(self, samples):
+        """Returns rows without labels of samples, texts or tuples.
+
+        The parts of a single sample may be given without the tuple.
         """
 
     # === Defaults ===
@@ -175,16 +182,6 @@ class FinetuningTask(abc.ABC):
     def servable(self, model):
         """Returns a model as it is saved, with a preprocessor if there is one."""
         return model
-
-    def rows_of(self, samples):
-        """Returns rows without labels of samples, texts or tuples, where possible.
-
-        The parts of a single sample may be given without the tuple.
-        """
-        raise ValueError(
-            "Rows of this task must be given in a file. "
-            f"Received: {len(samples)} texts. Use `--data`."
-        )
 
     def has_submission(self, path):
         """Returns whether a path's name is of the format of the task's server or script.

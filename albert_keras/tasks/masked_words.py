@@ -113,9 +113,8 @@ def _check_masks(texts, rows, encoder, max_sequence_length):
         num_tokens = len(row) + num_special_tokens(1)
         if num_tokens > max_sequence_length:
             raise ValueError(
-                "A text with its special tokens must have at most "
-                f"{max_sequence_length} tokens. Received: {num_tokens} tokens, "
-                f"{text[:40]!r}... Shorten it."
+                f"A text must have at most {max_sequence_length} tokens, special ones "
+                f"included. Received: {num_tokens}, {text[:40]!r}... Shorten it."
             )
 
 

@@ -113,9 +113,8 @@ def check_keys(sample, *names):
     unknown = [key for key in sample if key not in known and key not in _UNREAD]
     if unknown:
         raise ValueError(
-            f"A sample must have no other keys than {', '.join(known)}. "
-            f"Received: {shortened(', '.join(map(str, unknown)))}. Leave out what the "
-            "model is not to read."
+            f"A sample must have no other keys than {', '.join(known)}. Received: "
+            f"{shortened(', '.join(map(str, unknown)))}. Leave out what is not read."
         )
 
 

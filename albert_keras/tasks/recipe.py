@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 
 # Of a file so small that a run has more epochs, a note says so.
@@ -47,13 +46,6 @@ class Recipe:
                 raise ValueError(
                     f"`{name}` must be positive. Received: {name}={value}."
                 )
-        if self.num_steps is not None:
-            check_positive_integer("num_steps", self.num_steps)
-        if self.warmup_steps is not None and self.warmup_steps < 0:
-            raise ValueError(
-                "`warmup_steps` must not be negative. "
-                f"Received: warmup_steps={self.warmup_steps}."
-            )
 
     def steps_for(self, num_examples):
         """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""

@@ -57,9 +57,6 @@ class Examples:
             Dict of arrays: `token_arrays`, padded with zeros, and int32 `padding_mask`, 1
             on real tokens, `(batch, length, ...)`, or with choices
             `(batch, num_choices, length, ...)`; and `example_arrays`, `(batch, ...)`.
-
-        Raises:
-            ValueError: If a sequence is longer than `length`.
         """
         sequences = np.asarray(rows)
         if self.num_choices:
@@ -68,11 +65,6 @@ class Examples:
         # (batch, 1) or (batch, num_choices, 1)
         starts = self.offsets[sequences][..., np.newaxis]
         ends = self.offsets[sequences + 1][..., np.newaxis]
-        if (ends - starts).max(initial=0) > length:
-            raise ValueError(
-                "`length` must hold the longest sequence of the batch. "
-                f"Received: length={length}, longest={(ends - starts).max()}."
-            )
         positions = starts + np.arange(length)
         is_token = positions < ends
         positions = np.where(is_token, positions, 0)

@@ -160,9 +160,8 @@ def _read_jsonl(piece, options, counts):
                 text = "" if row.get(column, 0) is None else row.get(column)
                 if not isinstance(text, str):
                     raise ValueError(
-                        f"A JSONL line must be an object with a string `{column}`. "
-                        f"Received: {place}: {str(sorted(row))[:80]}. "
-                        "Name another column by `text_column` (`--text-column`)."
+                        f"A JSONL line must have a string `{column}`. Received: {place}: "
+                        f"{str(sorted(row))[:80]}. Name another by `--text-column`."
                     )
                 text = check_unicode(text, place, options.errors, counts)
                 yield split_paragraphs(text)

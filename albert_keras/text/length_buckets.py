@@ -30,17 +30,7 @@ class LengthBuckets:
     batch_sizes: tuple
 
     def find(self, lengths):
-        """Returns the number of the shortest bucket for each length, `(num_examples,)`.
-
-        Raises:
-            ValueError: If an example is longer than the longest bucket.
-        """
-        if len(lengths) and lengths.max() > self.lengths[-1]:
-            raise ValueError(
-                "An example must fit in the longest bucket. "
-                f"Received: {lengths.max()} tokens for {self.lengths[-1]}. "
-                "Truncate it."
-            )
+        """Returns the shortest bucket of each length, by number, `(num_examples,)`."""
         return np.searchsorted(self.lengths, lengths)
 
 
@@ -53,9 +43,6 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
         batch_size: int. Mean number of examples in a batch, as near as integers allow.
         multiple: int. Batch sizes are multiples of it, as replicas and micro-batches
             need.
-
-    Raises:
-        ValueError: If an example is longer than `sequence_length`.
 
     Example:
 
@@ -226,7 +213,7 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
         start_step: int >= 0. Number of batches to skip.
 
     Raises:
-        ValueError: If there is no example, or one fits in no bucket.
+        ValueError: If there is no example.
     """
     import keras
     from keras import tree

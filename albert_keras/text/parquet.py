@@ -48,9 +48,8 @@ def _check_column(schema, column, file):
     columns = [field.name for field in schema if str(field.type) in kinds]
     if column not in columns:
         raise ValueError(
-            f"A Parquet file must have a column `{column}` of text. "
-            f"Received: '{file}', whose columns of text are {columns}. "
-            "Name one by `text_column` (`--text-column`)."
+            f"A Parquet file must have a column `{column}` of text. Received: '{file}', "
+            f"with {columns}. Name one by `--text-column`."
         )
 
 

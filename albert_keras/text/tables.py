@@ -116,10 +116,9 @@ def _csv_rows(path, lines, delimiter, skips_broken):
         except csv.Error as error:
             if not skips_broken:
                 raise ValueError(
-                    "A table must have one kind of line ends, and quotes that are closed "
-                    f"around the cells that need them. Received: '{path}', line {number}"
-                    f", a row whose end is not found ({error}). Repair it, or leave such "
-                    "rows out by `--skip-broken`."
+                    "A table must have one kind of line ends, and closed quotes. "
+                    f"Received: '{path}', line {number}, a row whose end is not found "
+                    f"({error}). Repair it, or use `--skip-broken`."
                 ) from error
             yield number, ()
             number += 1
@@ -167,8 +166,7 @@ def _name_cells(path, rows, header, columns, skips_broken, rule):
                 raise ValueError(
                     "A row must have at most as many cells as there are columns; "
                     f"{rule}. Received: '{path}', line {line_number}, with {len(cells)} "
-                    f"for {', '.join(header)}. Repair it, or leave such rows out by "
-                    "`--skip-broken`."
+                    f"for {', '.join(header)}. Repair it, or use `--skip-broken`."
                 )
             cells = ()
         yield line_number, dict(itertools.zip_longest(header, cells))

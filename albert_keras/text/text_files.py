@@ -86,8 +86,7 @@ def _decoded_lines(stream, file, decoding):
         raise ValueError(
             f"Text must be in its `encoding`. Received: '{file}', which is not "
             f"{encoding}: {getattr(error, 'reason', error)}. Give another by "
-            '`--encoding`, or replace such bytes (`errors="replace"`, `--errors '
-            "replace`)."
+            "`--encoding`, or replace such bytes (`--errors replace`)."
         ) from error
     except LookupError as error:
         raise ValueError(
@@ -169,9 +168,8 @@ def decode(content, where, offset=0, errors="strict", counts=None):
         if errors == "strict":
             raise ValueError(
                 f"Text must be UTF-8. Received: {where}, which is not at byte "
-                f"{offset + error.start}. Convert it, for example with iconv, give "
-                "the encoding of rows (`--encoding utf-16`, cp1252), or replace such "
-                'bytes (`errors="replace"`, `--errors replace`).'
+                f"{offset + error.start}. Convert it, give the encoding of rows "
+                "(`--encoding utf-16`), or replace such bytes (`--errors replace`)."
             ) from error
         text = content.decode("utf-8", "replace")
         num_present = content.count(_REPLACEMENT.encode())

@@ -135,9 +135,8 @@ def _dataset_info(tfds, match):
         is_prepared = False
     if not is_prepared:
         raise ValueError(
-            "A TFDS data set must have been prepared. "
-            f"Received: '{match[0]}', which is not there. Run `tfds build {name}`, or "
-            "set TFDS_DATA_DIR to where it is."
+            f"A TFDS data set must have been prepared. Received: '{match[0]}'. Run `tfds "
+            f"build {name}`, or set TFDS_DATA_DIR to where it is."
         )
     return builder.info
 
@@ -147,15 +146,13 @@ def _check_features(info, source, text_column):
     texts = sorted(name for name, f in features if type(f).__name__ == "Text")
     if text_column not in texts:
         raise ValueError(
-            f"A TFDS data set must have a feature `{text_column}` of text. "
-            f"Received: '{source}', whose texts are {texts}. "
-            "Name one by `text_column` (`--text-column`)."
+            f"A TFDS data set must have a feature `{text_column}` of text. Received: "
+            f"'{source}', whose texts are {texts}. Name one by `--text-column`."
         )
     if info.file_format.value != "tfrecord":
         raise ValueError(
-            "The files of a TFDS data set must be TFRecords. "
-            f"Received: '{source}', in the format {info.file_format.value}. Convert it "
-            "by `tfds convert_format`."
+            f"The files of a TFDS data set must be TFRecords. Received: '{source}', in "
+            f"the format {info.file_format.value}. Convert it by `tfds convert_format`."
         )
 
 

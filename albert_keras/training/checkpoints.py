@@ -71,7 +71,7 @@ class CheckpointFolder:
 
     def newest_step(self):
         """Returns the step of the newest file, 0 where there is none."""
-        return max(map(read_step, self.files()), default=0)
+        return max(map(_named_step, self.files()), default=0)
 
     def save(self, model, step, state=None, *, best=None, with_metrics=False):
         """Writes the state of a model (see `write_checkpoint`), and deletes old files.
@@ -97,8 +97,7 @@ class CheckpointFolder:
         """Loads the newest undamaged file into a model; returns its `Checkpoint`.
 
         A damaged file is renamed to `damaged-step-*.npz` after a call of `warn` with a
-        line of text, and the one before is used. A file that was renamed gets the name of
-        the step that it holds. Where there is no file, the step is 0.
+        line of text, and the one before is used. Where there is no file, the step is 0.
 
         Raises:
             DamagedCheckpointError: If there are files, and all are damaged.
@@ -106,7 +105,6 @@ class CheckpointFolder:
         """
         if self.writes:
             remove_leftovers(self.path)
-            self._restore_names(warn)
         files = self.files()
         damage = None
         for file in reversed(files):
@@ -122,20 +120,6 @@ class CheckpointFolder:
         if damage:
             raise damage
         return Checkpoint(0, {}, [])
-
-    def _restore_names(self, warn):
-        for file in self.files():
-            step = read_step(file)
-            if step == _named_step(file):
-                continue
-            renamed = self.file(step)
-            if renamed.exists():
-                renamed = file.with_name(f"misnamed-{file.name}")
-            warn(
-                "A checkpoint file must be named after its step. "
-                f"Received: {file}, of step {step}. It is renamed to {renamed.name}."
-            )
-            file.rename(renamed)
 
 
 def best_of(state):
@@ -188,29 +172,6 @@ def restore_checkpoint(path, model):
         variable.assign(arrays[name])
     step = content.get("step", _named_step(path))
     return Checkpoint(step, content["state"], metrics)
-
-
-def restore_mean(paths, model):
-    """Loads the mean of the weights in checkpoint files into a model.
-
-    Of its other variables, such as dropout seeds, and of the optimizer it loads those of
-    the first file. Means are computed in float64.
-
-    Reference: Vaswani et al. 2017, section 6.1.
-    """
-    restore_checkpoint(paths[0], model)
-    trainable = {id(variable) for variable in model.trainable_variables}
-    means = {
-        name: 0.0
-        for name, variable in named_variables(model).items()
-        if id(variable) in trainable and name.startswith("model/")
-    }
-    for path in paths:
-        arrays, _ = _read(pathlib.Path(path))
-        for name in means:
-            means[name] = means[name] + arrays[name].astype("float64") / len(paths)
-    for name, mean in means.items():
-        named_variables(model)[name].assign(mean)
 
 
 def assign_metrics(model, arrays):
@@ -280,18 +241,6 @@ def _read(path):
             f"({shortened(str(error))})."
         ) from error
     return arrays, content
-
-
-def read_step(path):
-    """Returns the step that a checkpoint file holds.
-
-    Of a damaged file, and one of an earlier version, it is the one in the name.
-    """
-    try:
-        with path.open("rb") as stream, np.load(stream) as file:
-            return int(json.loads(str(file[_CONTENT]))["step"])
-    except Exception:  # Damaged bytes can raise anything.
-        return _named_step(path)
 
 
 def _named_step(path):

@@ -89,18 +89,16 @@ class Strategy:
         steps = self.gather(step)
         if len(set(steps)) > 1:
             raise ValueError(
-                "All workers must resume from the same checkpoint. Received: "
-                f"steps {', '.join(map(str, steps))} by worker. Use one run folder, on "
-                "a disk that all workers share."
+                "All workers must resume from one checkpoint. Received: steps "
+                f"{', '.join(map(str, steps))}. Use one run folder, on a shared disk."
             )
 
     def check_batch_size(self, batch_size):
         """Raises a ValueError if the devices cannot divide a batch equally."""
         if batch_size % self.num_replicas:
             raise ValueError(
-                "The batch size must be a multiple of the number of devices. Received: "
-                f"batch_size={batch_size}, {self.num_replicas} devices of "
-                f"{self.num_workers} workers under the strategy {self.name!r}."
+                "The batch size must be a multiple of the devices. Received: batch_size="
+                f"{batch_size}, {self.num_replicas} devices, strategy {self.name!r}."
             )
 
 

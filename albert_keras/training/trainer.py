@@ -6,8 +6,11 @@ import importlib.util
 import math
 import pathlib
 
+import keras
 import rich.console
 
+from albert_keras.checks import is_number
+from albert_keras.keras_internals import sync_variables
 from albert_keras.system.files import claimed_folder
 from albert_keras.system.progress import open_progress
 from albert_keras.system.signals import StopSignals
@@ -16,10 +19,8 @@ from albert_keras.training.checkpoints import (
     CheckpointFolder,
     best_of,
     restore_checkpoint,
-    restore_mean,
 )
 from albert_keras.training.dry_run import measure_steps
-from albert_keras.training.evaluation import Evaluation
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
@@ -211,23 +212,6 @@ class Trainer:
             restore_checkpoint(self.checkpoints.file(best.step), model)
         return best
 
-    def restore_mean(self, model, count):
-        """Loads the mean of the last checkpoints of `steps_per_checkpoint` into a model.
-
-        The last one is that of the last step.
-        """
-        interval, last = self.config.steps_per_checkpoint, self.config.num_steps
-        before = (last - 1) // interval * interval
-        steps = [last, *range(before, 0, -interval)][:count]
-        missing = [s for s in steps if not self.checkpoints.file(s).exists()]
-        if missing:
-            _warn(
-                "The mean of the last checkpoints leaves out those that are not there: "
-                f"of steps {', '.join(map(str, missing))}."
-            )
-        files = [self.checkpoints.file(s) for s in steps if s not in missing]
-        restore_mean(files, model)
-
     def dry_run(self, model, make_dataset, enter_phase=lambda step: None):
         """Measures some real steps of each phase; weights and run folder stay the same.
 
@@ -284,6 +268,24 @@ class Trainer:
             scalars = TensorBoardScalars(self.run_folder / "tensorboard", step)
             writers.append(stack.enter_context(contextlib.closing(scalars)))
         return writers
+
+
+class Evaluation(keras.callbacks.Callback):
+    """Evaluates the model at the end of each epoch, in place of validation data.
+
+    The numbers in the dict that `evaluate()` returns are added to the logs of the epoch
+    as `val_*`, for all later callbacks.
+    """
+
+    def __init__(self, evaluate):
+        super().__init__()
+        self.evaluate = evaluate
+
+    def on_epoch_end(self, epoch, logs=None):
+        sync_variables(self.model)
+        for name, value in self.evaluate().items():
+            if is_number(value):
+                logs[f"val_{name}"] = value
 
 
 def _warn(line):

@@ -41,7 +41,8 @@ def corpus(folder):
 def records(folder, corpus, vocabulary, run_apart):
     path = folder / "records"
     words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", path]
-    options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
+    options = ["--sequence-length", LENGTH, "--format", "tfrecord", "--num-shards", 2]
+    options += ["--dupe-factor", 1]
     options += ["--validation-split", 0.1]
     run_apart(*words, *options, "--workers", 1)
     return path

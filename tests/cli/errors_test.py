@@ -32,8 +32,8 @@ def test_texts_become_one_printable_line():
 
 def test_errors_of_this_package_are_complete():
     with pytest.raises(ValueError, match="inf") as caught:
-        options.check_unused({"a": "x\ny"}, ["a"], "information")
-    line = "These options have no effect with information. Received: a. Remove them."
+        options.check_unused({"a": 1}, ["a"], "information")
+    line = "These options have no effect with information. Received: a=1. Remove them."
     assert describe_error(caught.value, WORDS) == line
 
 

@@ -43,7 +43,8 @@ def expected(corpus, vocabulary, tmp_path_factory):
 
 def command(corpus, vocabulary, folder):
     words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", folder]
-    options = ["--sequence-length", 128, "--dupe-factor", 1, "--workers", 2]
+    options = ["--format", "tfrecord", "--dupe-factor", 1, "--workers", 2]
+    options += ["--sequence-length", 128]
     options += ["--validation-split", 0]
     return [str(word) for word in [*words, *options, "--num-shards", NUM_SHARDS]]
 

@@ -14,7 +14,8 @@ from albert_keras.pretraining.token_store import read_description
 from tests.forked_processes import forked_processes, run_command
 
 LENGTH = 47
-SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]
+SMALL = ["--sequence-length", LENGTH, "--num-shards", 3]
+SMALL += ["--format", "tfrecord", "--dupe-factor", 2]
 
 
 def command(vocabulary, output, *words, source=sample.CORPUS):
@@ -61,7 +62,7 @@ def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
     ]
     options += ["--favor-longer", "--packing", "filled", "--masked-rate", 0.4]
     options += ["--random-replacements", "vocabulary", "--seed", 9]
-    for folder, more in (("records", []), ("tokens", ["--dynamic"])):
+    for folder, more in (("records", ["--format", "tfrecord"]), ("tokens", [])):
         words = command(vocabulary, tmp_path / folder, *options, *more, source=sources)
         report = call(*words)
         description = read_description(tmp_path / folder)
@@ -71,6 +72,12 @@ def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
             **{"favor_shorter": False, "packing": "filled", "masked_rate": 0.4},
             **{"random_replacements": "vocabulary", "seed": 9},
         }
+
+
+def test_passes_have_no_effect_with_a_store(vocabulary, tmp_path, fail):
+    line = fail(*command(vocabulary, tmp_path / "data", "--dupe-factor", 3))
+    assert "no effect with a token store. Received: dupe_factor=3." in line
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.slow
@@ -160,7 +167,7 @@ def test_a_full_disk_keeps_what_is_finished(
 def test_a_corpus_without_examples(vocabulary, tmp_path, fail, text):
     corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
     corpus.write_text(text)
-    for options in ([], ["--dynamic"]):
+    for options in ([], ["--format", "tfrecord"]):
         line = fail(*command(vocabulary, output, *options, source=corpus))
         assert (
             "must hold a document" in line or "must give at least one example" in line
@@ -174,7 +181,7 @@ def test_output_that_holds_other_data(vocabulary, sources, prepared, tmp_path, f
     words = command(vocabulary, output, *SMALL, source=sources)
     before = content(output)
     line = fail(*words, "--max-ngram", 2)
-    assert "max_ngram was 3 and is 2. Repeat them, delete the folder" in line
+    assert "max_ngram was 3 and is 2. Repeat them, or take another" in line
     assert content(output) == before
     mine = tmp_path / "mine"
     mine.mkdir()

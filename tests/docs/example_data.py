@@ -89,7 +89,7 @@ def _checkpoint_of_google():
 @makes_file("prepared")
 def _prepared():
     words = ("prepare-data", use("corpus.txt"), "--tokenizer", NANO)
-    run(*words, "--sequence-length", 32, "--dupe-factor", 1, "--output", "prepared")
+    run(*words, "--sequence-length", 32, "--output", "prepared")
 
 
 @makes_file("held_out")

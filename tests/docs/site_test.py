@@ -30,7 +30,7 @@ def test_site_builds_without_a_warning(tmp_path):
     reference = (tmp_path / "site" / "reference" / "models" / "index.html").read_text()
     # Defaults of options, not their declarations.
     assert "layer_norm_epsilon" in reference
-    assert "minimum=" not in reference
+    assert "Range(" not in reference
     assert "&gt;&gt;&gt;" in reference
     # Parts of CONTRIBUTING and README, included; a notebook.
     for page, text in (

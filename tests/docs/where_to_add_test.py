@@ -112,7 +112,7 @@ ADDED = {
             "runs/training.py": {
                 "    weight_decay: float = option(": (
                     "    epsilon: float = option(\n"
-                    '        "added to denominators", 1e-6, above=0, maximum=1\n'
+                    '        "added to denominators", 1e-6, Range(above=0, maximum=1)\n'
                     "    )\n"
                 )
             }

@@ -31,12 +31,12 @@ def corpus(documents):
 
 @pytest.fixture(scope="module")
 def expected(corpus, tokenizer, tmp_path_factory):
-    """Files of local processes: `{dynamic: {name: bytes}}`."""
+    """Files of local processes: `{format: {name: bytes}}`."""
     made = {}
-    for dynamic in (False, True):
+    for format in ("tfrecord", "store"):
         folder = tmp_path_factory.mktemp("expected")
-        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, dynamic=dynamic)
-        made[dynamic] = content(folder)
+        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, format=format)
+        made[format] = content(folder)
     return made
 
 
@@ -49,9 +49,9 @@ def test_token_ids_need_neither_tensorflow_nor_keras(
     expected, corpus, tokenizer, tmp_path
 ):
     # Beam itself may warn.
-    calls = {tmp_path: {"runner": "DirectRunner", "dynamic": True}}
+    calls = {tmp_path: {"runner": "DirectRunner"}}
     prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls)
-    assert content(tmp_path) == expected[True]
+    assert content(tmp_path) == expected["store"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,13 +82,12 @@ def test_a_lost_worker_of_a_cluster_only_delays(expected, corpus, tokenizer, tmp
             tokenizer,
             tmp_path / "data",
             CONFIG,
-            dynamic=True,
             runner="DaskRunner",
             runner_options=[address],
         )
     assert corpus.flag.exists()
-    assert content(tmp_path / "data") == expected[True]
-    description = json.loads(expected[True]["dataset.json"])
+    assert content(tmp_path / "data") == expected["store"]
+    description = json.loads(expected["store"]["dataset.json"])
     assert report.to_dict() == description["report"]
 
 
@@ -157,12 +156,14 @@ def test_resume_after_local_processes(expected, corpus, tokenizer, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(
-            corpus, tokenizer, tmp_path, CONFIG, progress=interrupt
+            corpus, tokenizer, tmp_path, CONFIG, progress=interrupt, format="tfrecord"
         )
-    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG, runner="DirectRunner")
-    assert content(tmp_path) == expected[False]
+    prepare_pretraining_data(
+        corpus, tokenizer, tmp_path, CONFIG, runner="DirectRunner", format="tfrecord"
+    )
+    assert content(tmp_path) == expected["tfrecord"]
     other = dataclasses.replace(CONFIG, masked_rate=0.31)
     with pytest.raises(ValueError, match="masked_rate was 0.15 and is 0.31"):
         prepare_pretraining_data(
-            corpus, tokenizer, tmp_path, other, runner="DirectRunner"
+            corpus, tokenizer, tmp_path, other, runner="DirectRunner", format="tfrecord"
         )

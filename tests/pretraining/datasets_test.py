@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory, documents, tokenizer):
     folder = tmp_path_factory.mktemp("store") / "data"
-    prepare_pretraining_data(documents, tokenizer, folder, dynamic=True)
+    prepare_pretraining_data(documents, tokenizer, folder)
     return folder
 
 

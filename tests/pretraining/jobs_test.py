@@ -49,7 +49,7 @@ def job(tmp_path, monkeypatch):
         {"vocabulary_size": 3_000, "special_token_ids": [0, 1, 2, 3, 4]}
     )
     config = dataclasses.replace(CONFIG, sequence_length=19, short_sequence_prob=0.0)
-    return Job(corpus, encoder, config, tmp_path, dynamic=True)
+    return Job(corpus, encoder, config, tmp_path, format="store")
 
 
 def tokenize_all(job):
@@ -118,7 +118,7 @@ def test_counts_while_reading(tokenizer, tmp_path, monkeypatch):
         monkeypatch.setattr(jobs, "_BATCH_CHARACTERS", batch_characters)
         corpus = open_corpus(path, errors="replace")
         made = jobs.tokenize_part(
-            Job(corpus, tokenizer.encoder, CONFIG, tmp_path, dynamic=False), 0
+            Job(corpus, tokenizer.encoder, CONFIG, tmp_path, format="tfrecord"), 0
         )
         counts = made["counts"]
         assert len(made["files"]) == num_files
@@ -129,7 +129,7 @@ def test_counts_while_reading(tokenizer, tmp_path, monkeypatch):
 
 def test_tokens_are_those_of_the_text(documents, tokenizer, tmp_path):
     corpus = open_corpus(documents, part_bytes=20_000)
-    job = Job(corpus, tokenizer.encoder, CONFIG, tmp_path, dynamic=True)
+    job = Job(corpus, tokenizer.encoder, CONFIG, tmp_path, format="store")
     files, sizes = tokenize_all(job)
     folder = job.work / "documents"
     found = join_documents([read_bucket(folder / name, 0) for name in files])
@@ -138,7 +138,7 @@ def test_tokens_are_those_of_the_text(documents, tokenizer, tmp_path):
 
 
 def test_record_files_are_slices_of_the_stream(job, tmp_path):
-    job = dataclasses.replace(job, dynamic=False)
+    job = dataclasses.replace(job, format="tfrecord")
     files, sizes = tokenize_all(job)
     path = token_shard_path(job.store, 0, 1)
     pieces = [(bucket, 0, size) for bucket, size in enumerate(sizes)]

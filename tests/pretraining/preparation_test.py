@@ -1,6 +1,7 @@
 """Preparation: reproducible bytes, resume, and invalid input."""
 
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -24,7 +25,9 @@ from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 from tests.processes import claimed_by_another
 
 CONFIG = PretrainingDataConfig(sequence_length=61, dupe_factor=2, num_shards=3, seed=5)
-KINDS = pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
+KINDS = pytest.mark.parametrize("format", ["tfrecord", "store"])
+
+prepare_records = functools.partial(prepare_pretraining_data, format="tfrecord")
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +38,19 @@ def corpus(documents):
 
 @pytest.fixture(scope="module")
 def prepared(corpus, tokenizer, tmp_path_factory):
-    """Data of both kinds: `{dynamic: (folder, report, progress)}`."""
+    """Data of both kinds: `{format: (folder, report, progress)}`."""
     made = {}
-    for dynamic in (False, True):
+    for format in ("tfrecord", "store"):
         folder, calls = tmp_path_factory.mktemp("prepared") / "data", []
         report = prepare_pretraining_data(
             corpus,
             tokenizer,
             folder,
             CONFIG,
-            dynamic=dynamic,
+            format=format,
             progress=lambda *call, calls=calls: calls.append(call),
         )
-        made[dynamic] = folder, report, calls
+        made[format] = folder, report, calls
     return made
 
 
@@ -72,7 +75,7 @@ def finished_tasks(folder):
 
 
 def test_report_equals_the_files(prepared, documents, tokenizer):
-    folder, report, calls = prepared[False]
+    folder, report, calls = prepared["tfrecord"]
     examples = [e for path in find_shards(folder) for e in read_examples(path)]
     one_sentence = sum(len(document) == 1 for document in documents)
     assert one_sentence > 0
@@ -112,19 +115,19 @@ def test_report_equals_the_files(prepared, documents, tokenizer):
 
 
 @KINDS
-def test_description(prepared, tokenizer, dynamic):
-    folder, report, _ = prepared[dynamic]
+def test_description(prepared, tokenizer, format):
+    folder, report, _ = prepared[format]
     description = read_description(folder)
     names = sorted(path.name for path in folder.iterdir())
     assert names == sorted(["dataset.json", *description["shards"]])
-    if dynamic:
+    if format == "store":
         assert list(description["shards"]) == ["documents-00000-of-00001.tokens"]
     else:
         assert list(description["shards"]) == [p.name for p in find_shards(folder)]
         shards = description["shards"].values()
         assert sum(shard["examples"] for shard in shards) == report.num_examples
     expected = {
-        "kind": "tokens" if dynamic else "records",
+        "kind": "tokens" if format == "store" else "records",
         "config": dataclasses.asdict(CONFIG),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
         "validation_split": 0,
@@ -152,36 +155,36 @@ def text(documents, tmp_path_factory):
 
 @pytest.mark.slow
 @KINDS
-def test_bytes_do_not_depend_on_workers(text, tokenizer, tmp_path, dynamic):
+def test_bytes_do_not_depend_on_workers(text, tokenizer, tmp_path, format):
     config = dataclasses.replace(CONFIG, sequence_length=509)
     made = []
     for num_workers in (1, 3):
         folder = tmp_path / str(num_workers)
-        options = {"dynamic": dynamic, "validation_split": 0.1}
+        options = {"format": format, "validation_split": 0.1}
         prepare_pretraining_data(
             text, tokenizer, folder, config, num_workers=num_workers, **options
         )
         made.append(content(folder))
-    if dynamic:
+    if format == "store":
         (blocks,) = read_description(folder)["shards"].values()
         assert len(blocks) == 2
     assert made[0] == made[1]
 
 
 @KINDS
-def test_bytes_depend_on_the_seed(prepared, corpus, tokenizer, tmp_path, dynamic):
+def test_bytes_depend_on_the_seed(prepared, corpus, tokenizer, tmp_path, format):
     other = dataclasses.replace(CONFIG, seed=6)
-    prepare_pretraining_data(corpus, tokenizer, tmp_path, other, dynamic=dynamic)
-    found, expected = content(tmp_path), content(prepared[dynamic][0])
+    prepare_pretraining_data(corpus, tokenizer, tmp_path, other, format=format)
+    found, expected = content(tmp_path), content(prepared[format][0])
     assert list(found) == list(expected)
     assert not {*found.values()} & {*expected.values()}
 
 
 def test_records_are_the_first_epochs_of_the_stream(prepared):
-    files = [read_examples(path) for path in find_shards(prepared[False][0])]
+    files = [read_examples(path) for path in find_shards(prepared["tfrecord"][0])]
     sizes = [len(examples) for examples in files]
     assert max(sizes) - min(sizes) <= 1
-    dataset = pretraining_dataset(prepared[True][0], sum(sizes), seed=CONFIG.seed)
+    dataset = pretraining_dataset(prepared["store"][0], sum(sizes), seed=CONFIG.seed)
     features, labels, _ = next(iter(dataset))
     found = [example for examples in files for example in examples]
     for name, values in features.items():
@@ -190,17 +193,17 @@ def test_records_are_the_first_epochs_of_the_stream(prepared):
 
 
 def test_token_ids_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path):
-    calls, flags = {tmp_path: {"dynamic": True}}, ("-W", "error")
+    calls, flags = {tmp_path: {}}, ("-W", "error")
     assert prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls, *flags) == ""
-    assert content(tmp_path) == content(prepared[True][0])
+    assert content(tmp_path) == content(prepared["store"][0])
 
 
 # === What is finished is not done again ===
 
 
 @KINDS
-def test_a_finished_preparation_is_not_repeated(prepared, corpus, tokenizer, dynamic):
-    folder, report, _ = prepared[dynamic]
+def test_a_finished_preparation_is_not_repeated(prepared, corpus, tokenizer, format):
+    folder, report, _ = prepared[format]
     before = times_of(folder.rglob("*"))
 
     def refuse(*call):
@@ -211,7 +214,7 @@ def test_a_finished_preparation_is_not_repeated(prepared, corpus, tokenizer, dyn
         tokenizer,
         folder,
         CONFIG,
-        dynamic=dynamic,
+        format=format,
         num_workers=2,
         progress=refuse,
     )
@@ -232,24 +235,24 @@ class Interrupted:
 
 
 @pytest.mark.parametrize(
-    ("num_workers", "dynamic", "moment", "num_done"),
+    ("num_workers", "format", "moment", "num_done"),
     [
-        (1, False, ("tokenize", 0), 0),
-        (1, False, ("shuffle", 0), 6),
-        (1, False, ("examples", 0), 7),
-        (1, False, ("write", 0), 9),
-        (1, False, ("write", 2), 11),
-        (1, True, ("tokenize", 0), 0),
-        (1, True, ("shuffle", 1), 7),
-        pytest.param(2, False, ("write", 2), 11, marks=pytest.mark.slow),
-        pytest.param(2, True, ("shuffle", 1), 7, marks=pytest.mark.slow),
+        (1, "tfrecord", ("tokenize", 0), 0),
+        (1, "tfrecord", ("shuffle", 0), 6),
+        (1, "tfrecord", ("examples", 0), 7),
+        (1, "tfrecord", ("write", 0), 9),
+        (1, "tfrecord", ("write", 2), 11),
+        (1, "store", ("tokenize", 0), 0),
+        (1, "store", ("shuffle", 1), 7),
+        pytest.param(2, "tfrecord", ("write", 2), 11, marks=pytest.mark.slow),
+        pytest.param(2, "store", ("shuffle", 1), 7, marks=pytest.mark.slow),
     ],
 )
 def test_resume_after_interrupt(
-    prepared, corpus, tokenizer, tmp_path, num_workers, dynamic, moment, num_done
+    prepared, corpus, tokenizer, tmp_path, num_workers, format, moment, num_done
 ):
     arguments = corpus, tokenizer, tmp_path, CONFIG
-    options = {"dynamic": dynamic, "num_workers": num_workers}
+    options = {"format": format, "num_workers": num_workers}
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(*arguments, **options, progress=Interrupted(*moment))
     done = finished_tasks(tmp_path)
@@ -260,7 +263,7 @@ def test_resume_after_interrupt(
     assert not (tmp_path / "dataset.json").exists()
 
     # Now until just before the end, to see what has been done again.
-    last = ("shuffle", 1) if dynamic else ("write", 3)
+    last = ("shuffle", 1) if format == "store" else ("write", 3)
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(*arguments, **options, progress=Interrupted(*last))
     assert done.items() <= finished_tasks(tmp_path).items()
@@ -269,14 +272,14 @@ def test_resume_after_interrupt(
         assert shards.items() <= times_of(tmp_path.iterdir()).items()
 
     report = prepare_pretraining_data(*arguments, **options)
-    assert report == prepared[dynamic][1]
-    assert content(tmp_path) == content(prepared[dynamic][0])
+    assert report == prepared[format][1]
+    assert content(tmp_path) == content(prepared[format][0])
 
 
 def test_resume_with_other_num_workers(prepared, corpus, tokenizer, tmp_path):
     for num_workers, moment in ((2, ("shuffle", 1)), (1, ("write", 1))):
         with pytest.raises(KeyboardInterrupt):
-            prepare_pretraining_data(
+            prepare_records(
                 corpus,
                 tokenizer,
                 tmp_path,
@@ -284,43 +287,47 @@ def test_resume_with_other_num_workers(prepared, corpus, tokenizer, tmp_path):
                 num_workers=num_workers,
                 progress=Interrupted(*moment),
             )
-    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
-    assert content(tmp_path) == content(prepared[False][0])
+    prepare_records(corpus, tokenizer, tmp_path, CONFIG)
+    assert content(tmp_path) == content(prepared["tfrecord"][0])
 
 
 def test_leftovers_of_a_killed_call_are_deleted(corpus, tokenizer, tmp_path):
     # Killed before it had written its plan.
     (tmp_path / UNFINISHED / ".albert_keras-123").mkdir(parents=True)
     (tmp_path / UNFINISHED / ".albert_keras-123" / "plan.json").write_text("{")
-    report = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    report = prepare_records(corpus, tokenizer, tmp_path, CONFIG)
     expected = content(tmp_path)
     assert len(expected) == 4
     # When all was finished but the deletion.
     (tmp_path / UNFINISHED / "tokens").mkdir(parents=True)
     (tmp_path / UNFINISHED / "write-000001.json").write_text("[]")
     (tmp_path / LOCK).touch()
-    again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    again = prepare_records(corpus, tokenizer, tmp_path, CONFIG)
     assert again == report
     assert content(tmp_path) == expected
     assert not (tmp_path / UNFINISHED).exists()
     # While another call reads the same.
     with claimed_by_another(tmp_path):
-        again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+        again = prepare_records(corpus, tokenizer, tmp_path, CONFIG)
     assert again == report
 
 
 def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        prepare_pretraining_data(
-            corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("shuffle", 0)
+        prepare_records(
+            corpus,
+            tokenizer,
+            tmp_path,
+            CONFIG,
+            progress=Interrupted("shuffle", 0),
         )
     run = sorted((tmp_path / UNFINISHED / "documents").iterdir())[3]
     run.write_bytes(run.read_bytes()[:-1])
     with pytest.raises(ValueError, match=f"must be whole.*{run.name}"):
-        prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+        prepare_records(corpus, tokenizer, tmp_path, CONFIG)
     assert content(tmp_path) == {}
-    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
-    assert content(tmp_path) == content(prepared[False][0])
+    prepare_records(corpus, tokenizer, tmp_path, CONFIG)
+    assert content(tmp_path) == content(prepared["tfrecord"][0])
 
 
 # === Folders that hold something else ===
@@ -330,22 +337,26 @@ def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
 def test_folder_with_data_of_other_arguments(
     prepared, corpus, documents, tokenizer, tmp_path, is_finished
 ):
-    folder = prepared[False][0]
+    folder = prepared["tfrecord"][0]
     if not is_finished:
         folder = tmp_path / "unfinished_data"
         with pytest.raises(KeyboardInterrupt):
-            prepare_pretraining_data(
-                corpus, tokenizer, folder, CONFIG, progress=Interrupted("shuffle", 1)
+            prepare_records(
+                corpus,
+                tokenizer,
+                folder,
+                CONFIG,
+                progress=Interrupted("shuffle", 1),
             )
     before = times_of(folder.rglob("*"))
     other = dataclasses.replace(CONFIG, masking="token", seed=7)
     message = "masking was 'ngram' and is 'token', seed was 5 and is 7. Repeat them"
     with pytest.raises(ValueError, match=message):
-        prepare_pretraining_data(corpus, tokenizer, folder, other)
+        prepare_records(corpus, tokenizer, folder, other)
     with pytest.raises(ValueError, match="where kind was 'records' and is 'tokens'"):
-        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, dynamic=True)
+        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG)
     with pytest.raises(ValueError, match="where the corpus has changed in 'documents'"):
-        prepare_pretraining_data(documents[1:], tokenizer, folder, CONFIG)
+        prepare_records(documents[1:], tokenizer, folder, CONFIG)
     assert times_of(folder.rglob("*")) == before
 
 
@@ -357,9 +368,9 @@ def write_corpus(path, documents):
 def test_a_corpus_is_known_by_its_content(documents, tokenizer, tmp_path):
     path = write_corpus(tmp_path / "corpus.txt", documents[:9])
     folder = tmp_path / "data"
-    report = prepare_pretraining_data(path, tokenizer, folder, CONFIG)
+    report = prepare_records(path, tokenizer, folder, CONFIG)
     moved = path.rename(tmp_path / "moved.txt")
-    assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report
+    assert prepare_records(moved, tokenizer, folder, CONFIG) == report
 
 
 def test_a_changed_file_is_named(documents, tokenizer, tmp_path):
@@ -368,44 +379,48 @@ def test_a_changed_file_is_named(documents, tokenizer, tmp_path):
     ]
     folder = tmp_path / "data"
     with pytest.raises(KeyboardInterrupt):
-        prepare_pretraining_data(
-            paths, tokenizer, folder, CONFIG, progress=Interrupted("shuffle", 1)
+        prepare_records(
+            paths,
+            tokenizer,
+            folder,
+            CONFIG,
+            progress=Interrupted("shuffle", 1),
         )
     content = paths[1].read_text()
     paths[1].write_text(content.swapcase())
     with pytest.raises(ValueError, match="the corpus has changed in '.*/b.txt'"):
-        prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
+        prepare_records(paths, tokenizer, folder, CONFIG)
     paths[1].write_text(content)
     replaced = open_corpus(paths, errors="replace")
     with pytest.raises(ValueError, match="the corpus is read in another way"):
-        prepare_pretraining_data(replaced, tokenizer, folder, CONFIG)
-    prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
+        prepare_records(replaced, tokenizer, folder, CONFIG)
+    prepare_records(paths, tokenizer, folder, CONFIG)
 
 
 def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path):
     with claimed_by_another(tmp_path / "data"):
         with pytest.raises(BlockingIOError, match="Received: '.*data'"):
-            prepare_pretraining_data(corpus, tokenizer, tmp_path / "data", CONFIG)
+            prepare_records(corpus, tokenizer, tmp_path / "data", CONFIG)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_arguments_in_another_order_are_refused(tmp_path, tokenizer):
     with pytest.raises(TypeError, match="order is corpus, tokenizer, output_dir. Rec"):
-        prepare_pretraining_data(["a"], str(tmp_path), tokenizer)
+        prepare_records(["a"], str(tmp_path), tokenizer)
 
 
 def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes = tmp_path / ".notes.txt"
     notes.write_text("kept")
     with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
-        prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
+        prepare_records(documents, tokenizer, tmp_path, CONFIG)
     with pytest.raises(FileExistsError, match="File exists: '.*notes.txt'"):
-        prepare_pretraining_data(documents, tokenizer, notes, CONFIG)
+        prepare_records(documents, tokenizer, notes, CONFIG)
     # A folder of that name with other things is not ours either.
     (tmp_path / "mine" / UNFINISHED).mkdir(parents=True)
     (tmp_path / "mine" / UNFINISHED / "thesis.txt").write_text("kept too")
     with pytest.raises(FileExistsError, match=f"with '{UNFINISHED}'"):
-        prepare_pretraining_data(documents, tokenizer, tmp_path / "mine", CONFIG)
+        prepare_records(documents, tokenizer, tmp_path / "mine", CONFIG)
     assert content(tmp_path) == {
         ".notes.txt": b"kept",
         f"mine/{UNFINISHED}/thesis.txt": b"kept too",
@@ -416,9 +431,9 @@ def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dynamic", "num_workers"), [(False, 1), (True, 1), (False, 2)]
+    ("format", "num_workers"), [("tfrecord", 1), ("store", 1), ("tfrecord", 2)]
 )
-def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
+def test_no_examples(tokenizer, tmp_path, format, num_workers):
     message = (
         "at least one example. Received: num_documents=3, dropped_documents="
         "{'no_tokens': 1, 'one_sentence': 2}, num_skipped_chunks="
@@ -429,7 +444,7 @@ def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
             tokenizer,
             tmp_path,
             CONFIG,
-            dynamic=dynamic,
+            format=format,
             num_workers=num_workers,
         )
     assert content(tmp_path) == {}
@@ -438,11 +453,11 @@ def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
 def test_invalid_corpora(tokenizer, tmp_path):
     folder = tmp_path / "data"
     with pytest.raises(TypeError, match="list of sentences. Received: 17"):
-        prepare_pretraining_data([["abc"], 17], tokenizer, folder, CONFIG)
+        prepare_records([["abc"], 17], tokenizer, folder, CONFIG)
     with pytest.raises(FileNotFoundError, match="absent.txt"):
-        prepare_pretraining_data("absent.txt", tokenizer, folder, CONFIG)
+        prepare_records("absent.txt", tokenizer, folder, CONFIG)
     with pytest.raises(ValueError, match="`num_workers` must be.*num_workers=0"):
-        prepare_pretraining_data([["abc"]], tokenizer, folder, CONFIG, num_workers=0)
+        prepare_records([["abc"]], tokenizer, folder, CONFIG, num_workers=0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -453,7 +468,7 @@ def test_warning_names_the_caller(documents, tokenizer, tmp_path):
         "masked, not 15.0%"
     )
     with pytest.warns(UserWarning, match=message) as caught:
-        report = prepare_pretraining_data(documents, tokenizer, tmp_path, config)
+        report = prepare_records(documents, tokenizer, tmp_path, config)
     assert [warning.filename for warning in caught] == [__file__]
     assert 0.039 < report.rates["masked_rate"] < 0.06
 
@@ -501,13 +516,12 @@ def test_each_document_is_on_one_side(prepared, corpus, tokenizer, tmp_path, sha
         tokenizer,
         tmp_path,
         CONFIG,
-        dynamic=True,
         validation_split=share,
         progress=lambda *call: calls.append(call[0]),
     )
     train, held_out = documents_of(tmp_path), documents_of(tmp_path / HELD_OUT)
     assert not train & held_out
-    assert train | held_out == documents_of(prepared[True][0])
+    assert train | held_out == documents_of(prepared["store"][0])
     assert len(held_out) == round(share * 83)
     report = read_description(tmp_path / HELD_OUT)["report"]
     assert report["num_documents"] == len(held_out)
@@ -522,20 +536,20 @@ def test_held_out_documents_of_records(corpus, tokenizer, tmp_path):
     arguments = corpus, tokenizer, tmp_path / "data", CONFIG
     stop = Interrupted("examples", 1)
     with pytest.raises(KeyboardInterrupt):
-        prepare_pretraining_data(*arguments, **options, progress=stop)
-    prepare_pretraining_data(*arguments, **options)
+        prepare_records(*arguments, **options, progress=stop)
+    prepare_records(*arguments, **options)
     held_out = tmp_path / "data" / HELD_OUT
     assert read_description(tmp_path / "data")["kind"] == "records"
     assert read_description(held_out)["kind"] == "tokens"
     assert not (tmp_path / "data" / UNFINISHED).exists()
-    other = {"validation_split": 0.3, "dynamic": False}
+    other = {"validation_split": 0.3}
     for options, share in ((other, "0.3"), ({}, "0")):
         message = rf"validation_split was 0\.2 and is {share}"
         with pytest.raises(ValueError, match=message):
-            prepare_pretraining_data(*arguments, **options)
+            prepare_records(*arguments, **options)
     config = dataclasses.replace(CONFIG, seed=6)
     again = tmp_path / "again"
-    prepare_pretraining_data(corpus, tokenizer, again, config, validation_split=0.2)
+    prepare_records(corpus, tokenizer, again, config, validation_split=0.2)
     assert documents_of(again / HELD_OUT) != documents_of(held_out)
 
 
@@ -548,5 +562,5 @@ def test_held_out_documents_of_records(corpus, tokenizer, tmp_path):
 )
 def test_what_cannot_be_held_out(texts, message, tokenizer, tmp_path):
     with pytest.raises(ValueError, match=message):
-        prepare_pretraining_data(texts, tokenizer, tmp_path, validation_split=None)
+        prepare_records(texts, tokenizer, tmp_path, validation_split=None)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

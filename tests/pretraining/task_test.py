@@ -22,7 +22,7 @@ VOCABULARY_SIZE, LENGTH, BATCH = 331, 23, 37
 def records(tmp_path_factory, documents, tokenizer):
     folder = tmp_path_factory.mktemp("records") / "sop"
     config = PretrainingDataConfig(LENGTH, dupe_factor=1, num_shards=3)
-    prepare_pretraining_data(documents, tokenizer, folder, config)
+    prepare_pretraining_data(documents, tokenizer, folder, config, format="tfrecord")
     return folder
 
 
@@ -30,7 +30,7 @@ def records(tmp_path_factory, documents, tokenizer):
 def store(tmp_path_factory, documents, tokenizer):
     folder = tmp_path_factory.mktemp("store") / "sop"
     config = PretrainingDataConfig(LENGTH)
-    prepare_pretraining_data(documents, tokenizer, folder, config, dynamic=True)
+    prepare_pretraining_data(documents, tokenizer, folder, config)
     return folder
 
 

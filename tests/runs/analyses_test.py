@@ -1,7 +1,5 @@
 """Analyses of trained models, as a user calls them."""
 
-import json
-
 import pytest
 
 from albert_keras import cli, converters
@@ -24,9 +22,8 @@ def model(tmp_path_factory, vocabulary):
 
 def test_similarity(model, call, fail, tmp_path):
     pytest.importorskip("matplotlib")
-    files = ["--output", tmp_path / "a.json", "--plot", tmp_path / "a.png"]
+    files = ["--plot", tmp_path / "a.png"]
     results = call("analyze", "similarity", model, "--num-texts", 3, *files)
-    assert json.loads((tmp_path / "a.json").read_text()) == results
     assert (tmp_path / "a.png").stat().st_size > 0
     assert results["num_texts"] == 3
     trained, random = results["models"]

@@ -33,7 +33,7 @@ def prepare(vocabulary, tmp_path_factory):
         folder = tmp_path_factory.mktemp("data")
         words = ["prepare-data", text, "--tokenizer", vocabulary]
         words += ["--sequence-length", sequence_length, "--output", folder, *options]
-        words += ["--dupe-factor", 1, "--num-shards", 1, "--workers", 1]
+        words += ["--num-shards", 1, "--workers", 1]
         assert cli.main(list(map(str, words))) == 0
         return folder
 

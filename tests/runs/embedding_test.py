@@ -115,7 +115,7 @@ def test_an_exported_model_gives_the_vectors(embedder, source, tmp_path):
     embed_file(exported, source, tmp_path / "v.npy")
     expected = embedder.encode_text(TEXTS)
     assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
-    with pytest.raises(ValueError, match="no prompts.*'query'"):
+    with pytest.raises(ValueError, match="exported model .*prompt_name='query'"):
         embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
 
 

@@ -103,7 +103,11 @@ def test_given_files_go_before_those_of_a_folder(tmp_path):
     [
         ("race", {"task_options": {"label_smoothing": 0.1}}, "label_smoothing for the"),
         ("squad", {"pair_column": "x"}, "pair_column for the task squad"),
-        ("sst-2", {"num_steps": 5, "num_epochs": 2}, "num_epochs=2, num_steps=5"),
+        (
+            "sst-2",
+            {"num_steps": 5, "num_epochs": 2},
+            "num_steps=5. Received: num_epochs=2",
+        ),
     ],
 )
 def test_options_that_a_task_does_not_have(task, options, message):

@@ -79,7 +79,7 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     )["predictions"]
     assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
     line = fail("predict", run, text, "--data", tmp_path / "test.tsv")
-    assert "and texts too" in line
+    assert "Received: texts=" in line
     assert "text_column" in fail("predict", run, text, "--text-column", "review")
     assert (tmp_path / "SST-2.tsv").read_text() == (
         f"index\tprediction\n0\t{typed['label']}\n"
@@ -208,15 +208,15 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
     ("words", "part"),
     [
         (["--task", "sst-2"], "Received: --data None"),
-        (["--task", "sst-2", "--data", "{folder}"], "--data that has train.tsv"),
-        (["--task", "multiple-choice", "--data", "{folder}"], "has train.jsonl"),
+        (["--task", "sst-2", "--data", "{folder}"], "--data, a folder with train.tsv"),
+        (["--task", "multiple-choice", "--data", "{folder}"], "with train.jsonl"),
         (
             ["--task", "sst-2", "--data", "{folder}x", "--train", "x"],
             "which does not exist",
         ),
         (
             ["--task", "tagging", "--train", "x.txt", "--tag-feature", "pos"],
-            "tag_feature='pos', 'x.txt'",
+            "the last column. Received: tag_feature='pos'",
         ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
@@ -229,7 +229,7 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
                 *("--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2),
                 *("--validation-split", 0),
             ],
-            "patience=2 without",
+            "Received: patience=2.",
         ),
         (
             [

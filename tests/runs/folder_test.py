@@ -79,7 +79,7 @@ def test_resuming_with_other_options(begun, options, difference):
 
 def test_a_run_is_not_cut_short(begun):
     begun.check_steps(pretraining(num_steps=9))
-    with pytest.raises(ValueError, match="num_steps=4 for"):
+    with pytest.raises(ValueError, match="num_steps=4."):
         begun.check_steps(pretraining(num_steps=4))
 
 
@@ -88,6 +88,15 @@ def test_training_data_may_be_moved_where_their_content_is_known(begun):
         begun.check_resumable(pretraining(batch_size=8, data="moved"))
     begun.write(pretraining(batch_size=8), training_files=[["a.tokens", "1f"]])
     begun.check_resumable(pretraining(batch_size=8, data="moved"))
+
+
+def test_what_a_run_found_must_be_as_before(begun):
+    config = pretraining(batch_size=8)
+    examples = {"masked_rate": 0.15, "of_a_later": "version"}
+    begun.write(config, examples=examples, batch_multiple=2)
+    begun.check_resumable(config, masked_rate=0.15, batch_multiple=2, pair_gap=3)
+    with pytest.raises(ValueError, match=r"multiple=4 \(was 2\), masked_rate=0.3 \("):
+        begun.check_resumable(config, masked_rate=0.3, batch_multiple=4)
 
 
 def test_another_kind_of_run(begun):

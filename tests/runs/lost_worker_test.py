@@ -22,7 +22,7 @@ def data(tmp_path_factory, vocabulary):
     text.write_text("\n\n".join(documents[:29]))
     words = ["prepare-data", text, "--tokenizer", vocabulary, "--validation-split", 0]
     words += ["--output", folder / "records", "--sequence-length", 19]
-    assert main([*map(str, words), "--num-shards", "1"]) == 0
+    assert main([*map(str, words), "--num-shards", "1", "--format", "tfrecord"]) == 0
     return folder / "records"
 
 

@@ -49,6 +49,7 @@ def test_data_are_prepared_and_read_as_on_a_disk(bucket, vocabulary, tmp_path):
             config,
             validation_split=None,
             progress=interrupt,
+            format="tfrecord",
         )
     # What is there is whole: the held-out documents, and unfinished work.
     assert not to_path(f"{bucket}/data/dataset.json").exists()
@@ -76,7 +77,8 @@ def test_data_are_prepared_and_read_as_on_a_disk(bucket, vocabulary, tmp_path):
 
 
 def prepare(texts, output, vocabulary, workers):
-    options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
+    options = ["--sequence-length", LENGTH, "--format", "tfrecord", "--num-shards", 2]
+    options += ["--dupe-factor", 1]
     options += ["--tokenizer", vocabulary, "--workers", workers, "--output", output]
     assert main(["prepare-data", texts, *map(str, options)]) == 0
 

@@ -11,7 +11,7 @@ LENGTH = 23
 
 @pytest.fixture(scope="module")
 def store(prepare):
-    return prepare(LENGTH, "--dynamic")
+    return prepare(LENGTH)
 
 
 def chosen(*words):
@@ -42,7 +42,7 @@ def test_a_resumed_run_keeps_its_recipe():
 
 def test_a_run_without_a_tokenizer():
     options = {"run": "a_run", "text": ("a.txt",)}
-    with pytest.raises(ValueError, match="no checkpoint to take it from"):
+    with pytest.raises(ValueError, match="or a checkpoint with one"):
         PretrainingRunConfig(**options)
     assert PretrainingRunConfig(**options, checkpoint="a").tokenizer is None
 
@@ -85,9 +85,7 @@ def test_options_override_a_recipe():
     lamb = [*words, "--optimizer", "lamb"]
     recipe, config = chosen(*lamb, "--learning-rate", 0.003)
     assert (recipe.optimizer, recipe.learning_rate) == ("lamb", 0.003)
-    with pytest.raises(
-        ValueError, match="0.002 is the rate of adamw. Give `learning_r"
-    ):
+    with pytest.raises(ValueError, match="0.002 is of adamw"):
         chosen(*lamb)
     _, config = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
     assert config.data_options["sequence_length"] == 61
@@ -95,10 +93,11 @@ def test_options_override_a_recipe():
 
 
 def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
+    records = ["--format", "tfrecord", "--dupe-factor", 1]
     _, config = chosen("--data", store, "--recipe", "two_cores_long")
     assert config.data_options["sequence_length"] == 128
     for words in (
-        ["--data", prepare(LENGTH), "--recipe", "two_cores"],
+        ["--data", prepare(LENGTH, *records), "--recipe", "two_cores"],
         ["--data", store],
     ):
         _, config = chosen(*words)

@@ -47,8 +47,6 @@ def prepare(text, vocabulary, tmp_path_factory):
             words += [
                 "--sequence-length",
                 LENGTH,
-                "--dupe-factor",
-                1,
                 "--num-shards",
                 2,
             ]
@@ -178,12 +176,13 @@ def test_a_run_is_not_resumed_with_other_text(of_text, text, fail):
 
 @pytest.mark.slow
 def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, fail):
-    data = shutil.copytree(prepare("--seed", 13), tmp_path / "data")
+    records = prepare("--seed", 13, "--format", "tfrecord", "--dupe-factor", 1)
+    data = shutil.copytree(records, tmp_path / "data")
     (shard,) = data.glob("*-00000-of-*")
     content = shard.read_bytes()
     shard.write_bytes(content[:9] + b"damage" + content[15:])
     line = fail(*pretrain(vocabulary, tmp_path / "run", "--data", data))
-    assert "A TFRecord file must be whole, and its examples of one size." in line
+    assert "A TFRecord file must be whole, of examples of one size." in line
     assert "Graph" not in line
     assert not (tmp_path / "run").exists()
 
@@ -193,16 +192,19 @@ def test_a_run_is_resumed_with_the_same_data_only(trained, prepare, tmp_path):
     moved = shutil.copytree(trained.data, tmp_path / "moved")
     PretrainingRun(dataclasses.replace(trained, data=str(moved))).prepare()
     other = dataclasses.replace(trained, data=str(prepare("--seed", 14)))
-    with pytest.raises(ValueError, match="00000-of-.*.tfrecord', which has changed"):
+    with pytest.raises(ValueError, match="00000-of-.*.tokens', which has changed"):
         PretrainingRun(other).fit()
 
 
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--format", "jsonl"], "Received: format."),
-        (["--validation-split", 0.1], "Received: validation_split."),
-        (["--errors", "replace", "--runner", "DirectRunner"], "errors, runner."),
+        (["--text-format", "jsonl"], "Received: text_format='jsonl'."),
+        (["--validation-split", 0.1], "Received: validation_split=0.1."),
+        (
+            ["--errors", "replace", "--runner", "DirectRunner"],
+            "errors='replace', runner='DirectRunner'.",
+        ),
         (
             ["--tokenizer", "albert_nano_en", "--cased"],
             "lowercase=False, where it is T",
@@ -250,12 +252,12 @@ def test_a_run_starts_from_the_weights_of_a_checkpoint(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["records", "tokens"])
 def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
-    dynamic = ["--dynamic"] * (kind == "tokens")
-    filled = prepare("--packing", "filled", *dynamic)
+    records = ["--format", "tfrecord", "--dupe-factor", 1] * (kind == "records")
+    filled = prepare("--packing", "filled", *records)
     source = ["--data", filled]
     if kind == "tokens":
         # A store that was prepared for one pair a row.
-        source = ["--data", prepare("--dynamic"), "--packing", "filled"]
+        source = ["--data", prepare(), "--packing", "filled"]
     run = tmp_path / "run"
     results = call(*pretrain(vocabulary, run, *source), "--validation-data", filled)
     assert np.isfinite(losses(run)).all()
@@ -270,5 +272,5 @@ def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
         tolerance = 0.05 * counted if kind == "tokens" else 0
         assert results[name] == pytest.approx(counted, abs=tolerance)
     if kind == "tokens":
-        evaluation = call("evaluate", run, "--data", prepare("--dynamic"))
+        evaluation = call("evaluate", run, "--data", prepare())
         assert "sop_accuracy" in evaluation

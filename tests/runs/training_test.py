@@ -7,9 +7,9 @@ import pytest
 from albert_keras.config import AlbertConfig
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.runs.preparation import PreparationOptions
-from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.shapes import ShapeOptions
+from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.training import (
+    ShapeOptions,
     TrainingOptions,
     check_fits,
     check_micro_batches,
@@ -57,7 +57,7 @@ def test_changed_training_data_are_an_error():
     check_unchanged([["moved/a.tsv", "1f"], ["b.tsv", "2e"]], recorded)
     # Runs of earlier versions, and new ones.
     check_unchanged([["b.tsv", "2e"]], {})
-    message = "data that the run began with. Received: 'moved/b.tsv', which has"
+    message = "own training data. Received: 'moved/b.tsv', which has"
     with pytest.raises(ValueError, match=message):
         check_unchanged([["a.tsv", "1f"], ["moved/b.tsv", "3d"]], recorded)
 
@@ -131,11 +131,9 @@ def test_a_preparation_from_python(vocabulary, tmp_path):
     options = PreparationOptions(
         tokenizer=vocabulary,
         text_column="body",
-        data_options={"sequence_length": 23, "dupe_factor": 1, "num_shards": 1},
+        data_options={"sequence_length": 23, "num_shards": 1},
         workers=1,
     )
-    report = options.prepare(
-        [str(text)], options.load_tokenizer(), tmp_path / "data", dynamic=False
-    )
+    report = options.prepare([str(text)], options.load_tokenizer(), tmp_path / "data")
     assert report.num_documents == 6
     assert (tmp_path / "data" / "dataset.json").is_file()

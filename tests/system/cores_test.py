@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from albert_keras.system.cores import usable_cores
+from albert_keras.system.processor import usable_cores
 
 
 @pytest.mark.parametrize("system", ["linux", "others"])

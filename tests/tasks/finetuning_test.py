@@ -75,9 +75,12 @@ class QuestionMarkTask(FinetuningTask):
             for text, label in zip(prepared.rows.texts, labels, strict=True)
         ]
 
+    def rows_of(self, samples):
+        return LabelledTexts(samples, None)
+
 
 @pytest.mark.slow
-def test_a_new_kind_of_task_is_five_methods(tokenizer, tmp_path):
+def test_a_new_kind_of_task_is_six_methods(tokenizer, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text(
         "the soup was good\nwas the river long?\na walk\nwho sang?\nbread\n"
@@ -91,8 +94,7 @@ def test_a_new_kind_of_task_is_five_methods(tokenizer, tmp_path):
     entropy = -(0.4 * np.log(0.4) + 0.6 * np.log(0.6))
     assert task.prior_loss(prepared) == pytest.approx(entropy)
     assert task.fitted(prepared, predictions) is task
-    with pytest.raises(ValueError, match="in a file. Received: 1 texts"):
-        task.rows_of(["why"])
+    assert task.prepare(task.rows_of(["why"])).examples.num_examples == 1
     assert not task.has_submission(tmp_path / "answers.json")
 
 

@@ -156,7 +156,7 @@ def test_rows_of_the_official_files(name, official):
 def test_diagnostics_are_for_prediction(official):
     folder, splits = official("ax")
     assert splits == {"test"}
-    with pytest.raises(ValueError, match="'glue/ax'.* `--data tfds:glue/ax:test`"):
+    with pytest.raises(ValueError, match="Training needs rows"):
         find_files(TASKS["ax"], "tfds")
     rows = TASKS["mnli"].read("tfds:glue/ax:test", needs_labels=False)
     assert rows == TASKS["ax"].read(folder / "AX.tsv", needs_labels=False)

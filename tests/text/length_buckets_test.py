@@ -74,13 +74,6 @@ def test_no_examples_and_one_length():
     assert make_buckets(none, 24, 6).lengths == (16, 24)
 
 
-def test_example_longer_than_all_buckets():
-    with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
-        make_buckets(np.array([3, 21, 9]), 20, 6)
-    with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
-        next(training_batches(np.array([21]), one_bucket(20, 6), seed=0))
-
-
 def take(lengths, buckets, seed, num_batches):
     return [*itertools.islice(training_batches(lengths, buckets, seed), num_batches)]
 
@@ -240,13 +233,6 @@ def test_batch_of_examples_with_choices():
 def make_examples(*lengths):
     offsets = offsets_of(lengths)
     return Examples(offsets, {"token_ids": np.arange(11, 11 + offsets[-1])})
-
-
-def test_sequences_longer_than_the_batch():
-    examples = make_examples(5, 8)
-    assert examples.padded([0], 5)["token_ids"].shape == (1, 5)
-    with pytest.raises(ValueError, match="Received: length=5, longest=8"):
-        examples.padded([0, 1], 5)
 
 
 # === Batches of Python code as datasets: order, spec, early ends, and errors ===

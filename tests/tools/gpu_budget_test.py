@@ -27,7 +27,7 @@ def pack(tmp_path_factory):
     text.write_text("\n\n".join(sample.CORPUS.read_text("utf-8").split("\n\n")[:37]))
     words = f"train-vocabulary {text} --vocabulary-size 300 --output {vocabulary}"
     assert cli.main(words.split()) == 0
-    words = f"""prepare-data {text} --tokenizer {vocabulary} --dynamic --workers 1
+    words = f"""prepare-data {text} --tokenizer {vocabulary} --workers 1
         --sequence-length 29 --validation-split 0.2 --output {pack / "tokens"}"""
     assert cli.main(words.split()) == 0
     return pack

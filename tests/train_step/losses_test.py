@@ -200,7 +200,9 @@ def test_share_out_of_range(share):
 
 
 def test_pairs_are_needed():
-    with pytest.raises(ValueError, match="no effect without .* hardest_pairs=0.5"):
+    with pytest.raises(
+        ValueError, match="no effect with sentence_pairs=none. .*hardest_pairs=0.5"
+    ):
         PretrainingTask("none", hardest_pairs=0.5)
 
 

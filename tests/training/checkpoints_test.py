@@ -185,28 +185,6 @@ def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path, model, other):
     assert names_in(tmp_path) == [*damaged_names, *good]
 
 
-def test_the_step_is_what_a_file_says_inside(tmp_path, model, other):
-    folder = CheckpointFolder(tmp_path, keep=3)
-    for step in (5, 9):
-        folder.save(model, step)
-    folder.file(9).rename(folder.file(700))
-    shutil.copy(folder.file(5), folder.file(800))
-    assert folder.newest_step() == 9
-    assert restore_checkpoint(folder.file(700), other).step == 9
-    # Workers that only read change nothing.
-    reader = CheckpointFolder(tmp_path, keep=3, writes=False)
-    assert reader.restore(other, fail).step == 5
-    lines = []
-    assert folder.restore(other, lines.append).step == 9
-    assert len(lines) == 2
-    assert "step-00000700.npz, of step 9. It is renamed to step-00000009" in lines[0]
-    assert names_in(tmp_path) == [
-        "misnamed-step-00000800.npz",
-        "step-00000005.npz",
-        "step-00000009.npz",
-    ]
-
-
 def test_a_run_with_damaged_checkpoints_only_does_not_start_again(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=4)
     for step in (3, 6):

@@ -36,7 +36,7 @@ def test_place_of_a_second_worker():
     assert not strategy.is_chief
     assert strategy.shard == (1, 3)
     strategy.check_batch_size(12)
-    with pytest.raises(ValueError, match="batch_size=9, 6 devices of 3 workers"):
+    with pytest.raises(ValueError, match="batch_size=9, 6 devices"):
         strategy.check_batch_size(9)
 
 

@@ -50,8 +50,8 @@ from albert_keras.pretraining import (
     read_description,
 )
 from albert_keras.runs.reporting import note
-from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_path, claimed_folder, read_json, write_json
+from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import load_tokenizer
 from tools.experiments.arms import (
     check_orderings,
@@ -395,7 +395,7 @@ def prepare(arguments, results):
         call(arguments, [*words, "--vocabulary-size", arguments.vocabulary_size])
     for share in {1.0, *(ablation.arms[name].documents for name in arguments.arms)}:
         words = ["prepare-data", *arguments.text, "--tokenizer", tokenizer, *ROWS]
-        words += ["--output", store(arguments, share), "--dynamic"]
+        words += ["--output", store(arguments, share)]
         words += ["--sequence-length", arguments.sequence_length]
         rest = ["--validation-split", round(1 - share, 6)] if share < 1 else []
         call(arguments, [*words, *rest])

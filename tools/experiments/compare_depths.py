@@ -20,11 +20,11 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from albert_keras.compression import logits_at
 from albert_keras.export import export_tflite
 from albert_keras.export.exits import EXIT_LOGITS
 from albert_keras.export.tflite import load_tflite
 from albert_keras.runs import load_run
-from albert_keras.runs.calibration import score_rules
 from albert_keras.runs.rows import read_rows
 
 
@@ -70,12 +70,15 @@ def compare(run, data, quantization="int8"):
             outputs = load_tflite(file, signature=EXIT_LOGITS).predict(texts)
             # (num_rows, num_layers, num_classes)
             logits[kind] = outputs[EXIT_LOGITS]
-            scores[kind] = score_rules(task, prepared, logits[kind], {})
+            scores[kind] = {}
+            for depth in range(1, logits[kind].shape[1] + 1):
+                found = task.of_rows(prepared, logits_at(logits[kind], depth))
+                scores[kind][str(depth)] = task.score(prepared, found)[task.main_metric]
     expected, received = logits[None], logits[quantization]
     differences = np.abs(received - expected)
     changed = expected.argmax(-1) != received.argmax(-1)
     return {
-        "metric": scores[None]["metric"],
+        "metric": task.main_metric,
         "num_rows": len(texts),
         "depths": {
             depth: {
@@ -83,10 +86,10 @@ def compare(run, data, quantization="int8"):
                 "largest_difference": float(differences[:, place].max()),
                 # Of regression, whose single output is always the largest, none.
                 "num_changed": int(changed[:, place].sum()),
-                "score": scores[quantization]["static_cut"][depth],
-                "float32_score": scores[None]["static_cut"][depth],
+                "score": scores[quantization][depth],
+                "float32_score": scores[None][depth],
             }
-            for place, depth in enumerate(scores[None]["static_cut"])
+            for place, depth in enumerate(scores[None])
         },
     }
 

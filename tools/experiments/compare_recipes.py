@@ -109,7 +109,6 @@ ARMS = {
         (*GROWN, (0.2, LONG), (0.2, "batch_size=64")),
     ),
     "restarted": Arm("a schedule for short rows, then for long ones", restarts=True),
-    "averaged": Arm("mean of 5 checkpoints", options=("--average-checkpoints", "5")),
     "ternary": Arm("three classes of pairs", options=("--sentence-pairs", "ternary")),
     "distant": Arm("distant pairs", options=("--sentence-pairs", "distant")),
     "gap": Arm("one sentence left out", options=("--pair-gap", "1")),

@@ -34,11 +34,11 @@ class Format(NamedTuple):
 _CONVERT = "convert input --output output"
 _PREPARE = (
     "prepare-data {corpus.txt} --tokenizer input --output output --workers 1 "
-    "--sequence-length 24 --num-shards 1 --dupe-factor 1"
+    "--sequence-length 24 --num-shards 1 --format tfrecord --dupe-factor 1"
 )
 _PREPARE_TEXT = (
     "prepare-data input --tokenizer {vocabulary.model} --output output --workers 1 "
-    "--sequence-length 24 --num-shards 1 --dupe-factor 1"
+    "--sequence-length 24 --num-shards 1 --format tfrecord --dupe-factor 1"
 )
 _FINETUNE = (
     "finetune --task text-classification --checkpoint {pretrained} --run output "

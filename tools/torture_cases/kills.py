@@ -24,8 +24,9 @@ KIND = "kills"
 
 _PREPARE = (
     "prepare-data m/corpus.txt --tokenizer m/vocabulary.model --output output "
-    f"--sequence-length {LENGTH} --num-shards 3 --dupe-factor 2"
+    f"--sequence-length {LENGTH} --num-shards 3"
 )
+_RECORDS = "--format tfrecord --dupe-factor 2"
 _FINETUNE = (
     "finetune --task text-classification --train m/rows.tsv --checkpoint m/pretrained "
     "--run output --num-steps 4 --steps-per-checkpoint 1 --batch-size 3 "
@@ -36,9 +37,9 @@ _FINETUNE = (
 COMMANDS = {
     "train-vocabulary": "train-vocabulary m/corpus.txt --vocabulary-size 150 "
     "--output output.model",
-    "records": f"{_PREPARE} --workers 1",
-    "tokens": f"{_PREPARE} --workers 1 --dynamic",
-    "workers": f"{_PREPARE} --workers 2",
+    "records": f"{_PREPARE} --workers 1 {_RECORDS}",
+    "tokens": f"{_PREPARE} --workers 1",
+    "workers": f"{_PREPARE} --workers 2 {_RECORDS}",
     "pretrain": "pretrain --data m/tokens --tokenizer m/vocabulary.model --run output "
     f"{SHAPE} --num-steps 4 --steps-per-checkpoint 1 --batch-size 3",
     "pretrain-text": "pretrain --text m/corpus.txt --tokenizer m/vocabulary.model "

@@ -18,15 +18,16 @@ LENGTH = 24
 
 PREPARE = (
     "prepare-data {corpus.txt} --tokenizer {vocabulary.model} --output {itself} "
-    f"--sequence-length {LENGTH} --num-shards 2 --dupe-factor 1 --workers 1"
+    f"--sequence-length {LENGTH} --num-shards 2 --workers 1 "
 )
+RECORDS = "--format tfrecord --dupe-factor 1"
 SHAPE = f"--preset albert_test --max-sequence-length {LENGTH}"
 
 COMMANDS = {
     "vocabulary.model": "train-vocabulary {corpus.txt} --vocabulary-size 150 "
     "--output {itself}",
-    "records": PREPARE,
-    "tokens": f"{PREPARE} --dynamic",
+    "records": f"{PREPARE} {RECORDS}",
+    "tokens": f"{PREPARE}",
     "pretrained": "pretrain --data {tokens} --tokenizer {vocabulary.model} "
     f"--run {{itself}} {SHAPE} --num-steps 2 --batch-size 3",
     "classifier": "finetune --task text-classification --train {rows.tsv} "

@@ -16,7 +16,7 @@ _FOUND = {
         "--run /",
     ),
     "prepare-data": (
-        "--dupe-factor 1000000000",
+        "--format tfrecord --dupe-factor 1000000000",
         "--num-shards 100000",
         "--tokenizer m/absent.model",
         "--output /",

@@ -19,7 +19,7 @@ KIND = "options"
 COMMANDS = {
     "train-vocabulary": "m/corpus.txt --output output --vocabulary-size 150",
     "prepare-data": "m/corpus.txt --tokenizer m/vocabulary.model --output output "
-    f"--workers 1 --sequence-length {LENGTH} --num-shards 2 --dupe-factor 1",
+    f"--workers 1 --sequence-length {LENGTH} --num-shards 2",
     "pretrain": "--data m/tokens --tokenizer m/vocabulary.model --run output "
     f"{SHAPE} --num-steps 1 --batch-size 3",
     "finetune": "--task text-classification --train m/rows.tsv --run output "

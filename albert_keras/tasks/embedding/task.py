@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.embedding.reading import (
     EmbeddingColumns,
@@ -59,8 +59,7 @@ class EmbeddingTask(FinetuningTask):
         "leading dimensions that an embedder learns to do with, as with twice as many "
         "and so on (default: all)",
         None,
-        minimum=1,
-        maximum=2**16,
+        Range(1, 2**16),
     )
     vector_dim: int | None = None
 

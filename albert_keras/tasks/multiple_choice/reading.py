@@ -4,7 +4,6 @@ import pathlib
 import re
 import string
 
-from albert_keras.checks import check_choice
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.tasks.reading import (
     first_of,
@@ -29,7 +28,7 @@ OPTION_KEYS = ("options", "choices")
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
 
 
-def read_choice_questions(path, level=None, decoding=UTF_8):
+def read_choice_questions(path, decoding=UTF_8):
     """Reads questions with options.
 
     Args:
@@ -45,7 +44,6 @@ def read_choice_questions(path, level=None, decoding=UTF_8):
                 both levels, `"tfds:race/high:dev"` one.
 
             Answers are letters from `A` or numbers from 0, or all absent.
-        level: `"middle"` or `"high"` for a part of RACE. Default None: all.
         decoding: `Decoding` of the files.
 
     Returns:
@@ -53,13 +51,11 @@ def read_choice_questions(path, level=None, decoding=UTF_8):
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If `path` has no such level, a line has another form, or questions
+        ValueError: If a folder has no level, a line has another form, or questions
             differ in their number of options or in having an answer; with the line.
     """
-    check_choice("level", level, (None, *LEVELS))
-    sources = _tfds_sources(str(path), level) if is_tfds(path) else _files(path, level)
     rows, places = [], []
-    for group, source in sources:
+    for group, source in _sources(path):
         for where, article in read_json_rows(source, decoding):
             for row in _questions_of(article, where):
                 rows.append((*row, group))
@@ -77,40 +73,27 @@ def read_choice_questions(path, level=None, decoding=UTF_8):
     return ChoiceQuestions(articles, questions, options, answers, groups)
 
 
-def _tfds_sources(source, level):
-    """Yields the group and the source of each data set."""
-    match = _TFDS_RACE.fullmatch(source)
-    named = match and match["level"]
-    if level is not None and (match is None or named not in (None, level)):
-        raise ValueError(
-            f"`level` is a part of RACE. Received: level={level!r}, path='{source}'."
-        )
-    if match is None:
-        yield "", source
+def _sources(path):
+    """Yields the group, a level of RACE or `""`, and the source of each data set."""
+    if is_tfds(path):
+        match = _TFDS_RACE.fullmatch(str(path))
+        if match is None:
+            yield "", path
+            return
+        for level in [match["level"]] if match["level"] else LEVELS:
+            yield level, f"{PREFIX}race/{level}{match['rest'] or ''}"
         return
-    wanted = level or named
-    for name in [wanted] if wanted else LEVELS:
-        yield name, f"{PREFIX}race/{name}{match['rest'] or ''}"
-
-
-def _files(path, level):
-    """Yields the group and the path of each file."""
     path = pathlib.Path(path)
     if not path.is_dir():
-        if level is not None:
-            raise ValueError(
-                "`level` is a folder of RACE's layout. "
-                f"Received: level={level!r}, path='{path}', a file."
-            )
         yield "", path
         return
     levels = [name for name in LEVELS if (path / name).is_dir()]
-    if not levels or level not in (None, *levels):
+    if not levels:
         raise ValueError(
-            f"A folder must have RACE's layout, with {level or ' or '.join(LEVELS)} "
-            f"in it. Received: '{path}'."
+            f"A folder must have RACE's layout, with {' or '.join(LEVELS)} in it. "
+            f"Received: '{path}'."
         )
-    for name in levels if level is None else [level]:
+    for name in levels:
         for file in sorted((path / name).glob("*.txt")):
             yield name, file
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -12,7 +12,6 @@ from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.reading import (
     CONTEXT_KEYS,
     LETTERS,
-    LEVELS,
     OPTION_KEYS,
     QUESTION_KEYS,
     read_choice_questions,
@@ -29,7 +28,6 @@ class MultipleChoiceTask(FinetuningTask):
         max_question_length: int. Tokens of question and option that are kept, from their
             end. Default 128, the original's; without it RACE scores 20 points less
             (huggingface/transformers issue 3522).
-        level: str, or None. Part of RACE to read: `"middle"`, `"high"`, or all.
 
     Reference: google-research/albert race_utils.py.
     """
@@ -42,13 +40,12 @@ class MultipleChoiceTask(FinetuningTask):
         }
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 128, minimum=1, maximum=2**16
+        "maximum number of tokens of a question", 128, Range(1, 2**16)
     )
-    level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 
     def read(self, source, *, needs_labels=True):
         """Returns `ChoiceQuestions`."""
-        rows = read_choice_questions(source, self.level, self.decoding)
+        rows = read_choice_questions(source, self.decoding)
         if needs_labels:
             check_labelled(rows.answers, source, "an answer to each question")
         return rows

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_positive_integer, is_number
 from albert_keras.tokenizers.words import spelling_of, whole_words
 
 
@@ -69,15 +68,11 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
         List of `Answer`, one a question.
 
     Raises:
-        ValueError: If a score is NaN or +inf, as from a diverged model, or a question
-            has no window, or a window no scores.
+        ValueError: If a score is NaN or +inf, as from a diverged model.
 
     Reference: google-research/albert squad_utils.py `accumulate_predictions_v1`,
     `accumulate_predictions_v2`, `write_predictions_v1`, `write_predictions_v2`.
     """
-    check_positive_integer("max_answer_length", max_answer_length)
-    check_positive_integer("num_best", num_best)
-    _check_windows(questions, windows)
     is_relative = False
     found = []
     null_scores = np.full(len(windows.question_of), np.nan)
@@ -91,13 +86,6 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
             windows, rows, outputs, max_answer_length, num_best
         )
         found.append(_best_spans(rows, spans, num_best))
-    missing = np.flatnonzero(np.isnan(null_scores))
-    if missing.size:
-        raise ValueError(
-            f"Each window must have scores. Received: {missing.size} of "
-            f"{len(null_scores)} without, the first one of question "
-            f"{questions[windows.question_of[missing[0]]].id!r}."
-        )
     # (num_questions,)
     nulls = np.full(len(questions), np.inf)
     np.minimum.at(nulls, windows.question_of, null_scores)
@@ -125,10 +113,6 @@ def apply_threshold(answers, threshold):
     """
     if threshold is None:
         return {answer.id: answer.text for answer in answers}
-    if not is_number(threshold) or np.isnan(threshold):
-        raise ValueError(
-            f"`threshold` must be a number, or None. Received: threshold={threshold!r}."
-        )
     return {a.id: "" if a.null_score > threshold else a.text for a in answers}
 
 
@@ -240,17 +224,6 @@ def best_candidates(context, positions, num_best):
     )
 
 
-def _check_windows(questions, windows):
-    num_windows = np.bincount(windows.question_of, minlength=len(questions))
-    if len(num_windows) != len(questions) or not num_windows.all():
-        raise ValueError(
-            "Each question must have a window. "
-            f"Received: {len(questions)} questions, and windows of "
-            f"{np.count_nonzero(num_windows)} among {len(num_windows)}. "
-            "Make windows of the same questions, with_answers=False."
-        )
-
-
 def _check_scores(questions, windows, rows, outputs):
     """Checks that the scores of all tokens of windows are numbers or -inf."""
     lengths = windows.examples.lengths[rows]
@@ -258,18 +231,11 @@ def _check_scores(questions, windows, rows, outputs):
         output = output.reshape(len(rows), -1)
         is_wrong = ~(output < np.inf)
         if name in ("start_logits", "end_logits"):
-            if output.shape[1] < lengths.max(initial=0):
-                raise ValueError(
-                    "Each token of a window must have a score. "
-                    f"Received: {name} of {output.shape[1]} tokens for a window of "
-                    f"{lengths.max()}."
-                )
             is_wrong &= np.arange(output.shape[1]) < lengths[:, np.newaxis]
         if is_wrong.any():
             row, column = np.argwhere(is_wrong)[0]
             question = questions[windows.question_of[rows[row]]]
             raise ValueError(
-                "Scores must be numbers. "
-                f"Received: {name} with {output[row, column]} for question "
-                f"{question.id!r}. The model has probably diverged."
+                f"Scores must be numbers. Received: {name} with {output[row, column]} "
+                f"for question {question.id!r}. The model has probably diverged."
             )

@@ -2,11 +2,11 @@
 
 import collections
 import difflib
+import random
 import re
 
 import numpy as np
 
-from albert_keras.checks import check_text
 from albert_keras.preprocessors.answer_spans import normalize_answer
 
 # Characters that the official script ignores. Its list also has "……", which it never
@@ -18,6 +18,10 @@ _WITHOUT_MARKS = str.maketrans(
 _CHINESE = "\u4e00-\u9fa5"
 _RUN = rf"[^\s{_CHINESE},;@#$%&?!()\[\]{{}}<>\"'—]+"
 _SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
+
+# Words of contexts, for random spans: in Chinese each character.
+_WIDE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
 
 def squad_v1_metrics(questions, predictions):
@@ -67,14 +71,9 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
         are any; with null scores `best_exact`, `best_exact_thresh`, `best_f1`,
         `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
 
-    Raises:
-        ValueError: If there is no question, one is unlabelled, or the null score of a
-            predicted one is missing or NaN.
-
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
     """
-    _check_labelled(questions, lambda q: q.answers or q.is_impossible)
     # Answers that are only punctuation or articles count as no answer.
     golds = [
         [text for text, _ in question.answers if normalize_answer(text)] or [""]
@@ -89,7 +88,6 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
     is_predicted = np.array([question.id in predictions for question in questions])
     best = {}
     if null_scores is not None:
-        _check_null_scores(questions, predictions, null_scores)
         for name, values in scores.items():
             best[f"best_{name}"], best[f"best_{name}_thresh"] = _best_threshold(
                 questions, values, predictions, null_scores
@@ -134,13 +132,29 @@ def cmrc_metrics(questions, predictions):
     return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
 
 
+def random_spans(questions, seed=0):
+    """Draws a span of whole words for each `Question`, as long as a random answer.
+
+    In Chinese each character is a word. Returns a dict from ids to spans.
+    """
+    draw = random.Random(seed)
+    lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]
+    spans = {}
+    for question in questions:
+        words = list(_WORDS.finditer(question.context))
+        length = max(1, min(draw.choice(lengths), len(words)))
+        first = draw.randrange(len(words) - length + 1)
+        start, end = words[first].start(), words[first + length - 1].end()
+        spans[question.id] = question.context[start:end]
+    return spans
+
+
 def _mean_scores(questions, predictions, measures):
     """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
 
     `measures` is a dict from a name to a function of a right answer and a prediction. Of
     several right answers the best score counts.
     """
-    _check_labelled(questions, lambda question: question.answers)
     golds = [[text for text, _ in question.answers] for question in questions]
     scores = {
         name: _percent(_best_scores(measure, questions, golds, predictions))
@@ -159,22 +173,12 @@ def _f1_of_counts(num_common, num_gold, num_predicted):
     return 2 * precision * recall / (precision + recall)
 
 
-def _check_labelled(questions, is_labelled):
-    unlabelled = [question.id for question in questions if not is_labelled(question)]
-    if not questions or unlabelled:
-        received = "none"
-        if unlabelled:
-            received = f"{len(unlabelled)} without, the first {unlabelled[0]!r}"
-        raise ValueError(f"Metrics need questions with answers. Received: {received}.")
-
-
 def _best_scores(measure, questions, golds, predictions):
     """Returns the best score of each prediction over `golds`, its right answers."""
     scores = np.zeros(len(questions))
     for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
         if question.id in predictions:
             predicted = predictions[question.id]
-            check_text(predicted)
             scores[row] = max(measure(gold, predicted) for gold in answers)
     return scores
 
@@ -245,13 +249,3 @@ def _best_threshold(questions, scores, predictions, null_scores):
     best = int(np.argmax(totals))
     threshold = float(null_scores[ids[best - 1]]) if best else 0.0
     return 100.0 * float(totals[best]) / len(scores), threshold
-
-
-def _check_null_scores(questions, predictions, null_scores):
-    for question in questions:
-        null_score = null_scores.get(question.id)
-        if question.id in predictions and (null_score is None or np.isnan(null_score)):
-            raise ValueError(
-                "Each prediction must have a null score that is a number. "
-                f"Received: {null_score} for question {question.id!r}."
-            )

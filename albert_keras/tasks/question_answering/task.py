@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_choice
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.system.files import write_json
@@ -22,10 +22,10 @@ from albert_keras.tasks.question_answering.decoding import (
 from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
+    random_spans,
     squad_v1_metrics,
     squad_v2_metrics,
 )
-from albert_keras.tasks.question_answering.random_spans import random_spans
 from albert_keras.tasks.question_answering.reading import (
     TABLES,
     each_context,
@@ -71,21 +71,18 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     scoring: str = "squad-1.1"
     head: str = option(
-        "start and end apart, or the joint head of SQuAD 2.0",
+        "start and end apart, or jointly as for SQuAD 2.0",
         "plain",
         choices=ANSWER_HEADS,
     )
     doc_stride: int = option(
-        "tokens from one window of a long text to the next",
-        128,
-        minimum=1,
-        maximum=2**16,
+        "tokens from one window of a long text to the next", 128, Range(1, 2**16)
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 64, minimum=1, maximum=2**16
+        "maximum number of tokens of a question", 64, Range(1, 2**16)
     )
     max_answer_length: int = option(
-        "maximum number of tokens of an answer", 30, minimum=1, maximum=2**16
+        "maximum number of tokens of an answer", 30, Range(1, 2**16)
     )
     null_threshold: float | None = None
 
@@ -110,9 +107,8 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
         if needs_labels and unlabelled:
             raise ValueError(
-                "Training and evaluation need an answer to each question. "
-                f"Received: '{source}', {len(unlabelled)} without, the first "
-                f"{unlabelled[0].id!r}."
+                "Training and evaluation need an answer to each question. Received: "
+                f"'{source}', {len(unlabelled)} without, first {unlabelled[0].id!r}."
             )
         return questions
 

@@ -28,7 +28,7 @@ def find_entities(tags):
     begins one.
 
     Args:
-        tags: list of str: a prefix, a hyphen and a type, or `O`; others are an error.
+        tags: list of str: a prefix, a hyphen and a type, or `O`.
 
     Example:
 
@@ -120,11 +120,6 @@ def entity_scores(targets, predictions):
 def parse_tag(tag):
     """Returns the prefix of a tag in the letters of IOBES, and the type of its entity."""
     prefix, _, kind = tag.partition("-")
-    if tag != OUTSIDE and prefix not in _PREFIXES:
-        raise ValueError(
-            f"A tag of an entity must be {OUTSIDE}, or a type after one of "
-            f"{', '.join(f'{letter}-' for letter in _PREFIXES)}. Received: {tag!r}."
-        )
     return _PREFIXES.get(prefix, OUTSIDE), kind
 
 

@@ -49,11 +49,11 @@ class PredictedTags(NamedTuple):
     probabilities: list
 
 
-def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=UTF_8):
+def read_tagged(path, tag_feature="ner", decoding=UTF_8):
     """Reads words and their tags.
 
-    *   Columns, as CoNLL's: one word a line, columns separated by tabs, or else by
-        spaces, and between sentences an empty line or one that begins with
+    *   Columns, as CoNLL's: one word a line, first, and its tag, last, separated by tabs
+        or else by spaces, and between sentences an empty line or one that begins with
         `-DOCSTART-`. Files of one column have no tags.
     *   JSON lines (`.jsonl`): one sentence a line, `{"tokens": [...], "tags": [...]}`, or
         with the names `words` and `labels`. Tags may be numbers, or absent.
@@ -62,8 +62,6 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=
 
     Args:
         path: str or path; `.gz` is decompressed. Or `"tfds:NAME:SPLIT"`.
-        word_column: int. Position of the word; negative counts from the end. Default 0.
-        tag_column: int. Position of the tag. Default -1, the last column.
         tag_feature: str. Name of the tags in TFDS. Default `"ner"`.
         decoding: `Decoding` of the file.
 
@@ -82,7 +80,7 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=
         sentences = (_sentence_of(*row, _TAG_KEYS) for row in rows)
     else:
         lines = read_lines(path, decoding)
-        sentences = _read_columns(path, lines, word_column, tag_column)
+        sentences = _read_columns(path, lines)
     sentences = list(sentences)
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
@@ -127,7 +125,7 @@ def write_tagged(path, words, predictions, tags=None):
         temporary.write_text("".join(lines), "utf-8")
 
 
-def _read_columns(path, lines, word_column, tag_column):
+def _read_columns(path, lines):
     """Yields the place (for errors), words and tags (or None) of each sentence."""
     num_columns = None
     rows = []
@@ -138,30 +136,25 @@ def _read_columns(path, lines, word_column, tag_column):
             columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
             place = f"'{path}', line {number}"
             num_columns = num_columns or len(columns)
-            _check_columns(columns, num_columns, (word_column, tag_column), place)
-            tag = columns[tag_column] if num_columns > 1 else None
-            rows.append((place, columns[word_column], tag))
+            _check_columns(columns, num_columns, place)
+            rows.append((place, columns[0], columns[-1] if num_columns > 1 else None))
         elif rows:
             places, words, tags = zip(*rows, strict=True)
             yield places[0], list(words), None if None in tags else list(tags)
             rows = []
 
 
-def _check_columns(columns, num_columns, wanted, place):
+def _check_columns(columns, num_columns, place):
     if len(columns) != num_columns:
         raise ValueError(
-            "All lines must have the same number of columns, separated by tabs or "
-            f"spaces. Received: {place}, with {len(columns)}, and {num_columns} before. "
-            "Remove comments."
+            "Lines must have as many columns, by tabs or spaces. Received: "
+            f"{place}, with {len(columns)}, and {num_columns} before. Remove comments."
         )
-    # A single column has words.
-    for column in wanted if num_columns > 1 else wanted[:1]:
-        if not -num_columns <= column < num_columns or not columns[column]:
-            raise ValueError(
-                "Each line must have a word and a tag. "
-                f"Received: {place}, with none in column {column} of {num_columns}. "
-                "In Python name others by `word_column` and `tag_column`."
-            )
+    if not (columns[0] and columns[-1]):
+        raise ValueError(
+            "Each line must have a word first, and a tag last. Received: "
+            f"{place}, with none."
+        )
 
 
 def _read_tfds(source, tag_feature):
@@ -169,9 +162,8 @@ def _read_tfds(source, tag_feature):
     for place, row in read_json_rows(source):
         if tag_feature not in row:
             raise ValueError(
-                f"A TFDS data set must have a feature `{tag_feature}` of tags. "
-                f"Received: '{source}', whose features are {', '.join(row)}. "
-                "Name one by `tag_feature` (`--tag-feature`)."
+                f"A TFDS data set must have a feature `{tag_feature}` of tags. Received: "
+                f"'{source}', whose features are {', '.join(row)}. See --tag-feature."
             )
         # TFDS ends the splits of CoNLL 2003 with an empty sentence.
         if row[tag_feature]:

@@ -8,5 +8,7 @@ from albert_keras.tasks.text_classification.reading import (
     LabelledTexts,
     read_labelled_texts,
 )
-from albert_keras.tasks.text_classification.regression import TextRegressionTask
-from albert_keras.tasks.text_classification.task import TextClassificationTask
+from albert_keras.tasks.text_classification.task import (
+    TextClassificationTask,
+    TextRegressionTask,
+)

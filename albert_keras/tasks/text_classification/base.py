@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.checks import shown
-from albert_keras.options import option
+from albert_keras.options import check_unused, option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
@@ -48,14 +48,11 @@ class TextTask(FinetuningTask):
     tfds_columns: Columns | None = None
     metrics_reported: tuple = ("accuracy",)
     long_texts: str = option(
-        "part of a long text that is kept; `windows` keeps all and averages their logits",
-        "head",
-        choices=LONG_TEXTS,
+        "part of long texts to keep, or all in windows", "head", choices=LONG_TEXTS
     )
     early_exit: str | None = option(
         "add an exit after every layer: `joint`, trained with the model, or `two-stage`, "
-        "trained on a finished classifier, the checkpoint, which stays as it is "
-        "(default: none)",
+        "trained on a finished classifier, the checkpoint, which stays as it is",
         None,
         choices=EXIT_TRAINING,
     )
@@ -68,15 +65,14 @@ class TextTask(FinetuningTask):
         super().__post_init__()
         if (self.columns.label_separator is not None) != self.several_labels:
             raise ValueError(
-                "`label_separator` is for tasks with several labels a row, as "
-                "multi-label-classification. "
+                "`label_separator` is for tasks with several labels a row. "
                 f"Received: label_separator={self.columns.label_separator!r}."
             )
-        if self.columns.pair and self.long_texts != "head":
-            raise ValueError(
-                '`long_texts` must be "head" for pairs; the others are for single texts. '
-                f"Received: long_texts={self.long_texts!r}."
-            )
+        if self.columns.pair:
+            given = {
+                "long_texts": None if self.long_texts == "head" else self.long_texts
+            }
+            check_unused(given, given, "pairs of texts")
 
     @property
     def main_metric(self):

@@ -4,8 +4,10 @@ import dataclasses
 
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
-from albert_keras.tasks.text_classification.regression import TextRegressionTask
-from albert_keras.tasks.text_classification.task import TextClassificationTask
+from albert_keras.tasks.text_classification.task import (
+    TextClassificationTask,
+    TextRegressionTask,
+)
 
 # Labels are in the order of the original's logits.
 _BINARY = ("0", "1")

@@ -1,7 +1,5 @@
 """Prediction files in the format of the GLUE benchmark's server."""
 
-import pathlib
-
 import numpy as np
 
 from albert_keras.system.files import atomic_path
@@ -38,24 +36,14 @@ def write_glue_predictions(path, predictions):
     """Writes one task's file of a submission, which holds all files in one zip file.
 
     Args:
-        path: str or path of the file, which is named like `RTE.tsv`.
+        path: path of the file, which is named like `RTE.tsv`.
         predictions: Sequence of answers, one for each row of the test file, in its
             order: labels as in the training file, or for STS-B numbers, which are
             clipped to [0, 5].
 
     Raises:
-        ValueError: If the name or a prediction is not one of GLUE's.
+        ValueError: If a prediction is not one of the name's.
     """
-    path = pathlib.Path(path)
-    if not is_glue_file(path):
-        raise ValueError(
-            "A file of a submission must be named like GLUE's: "
-            f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. Received: '{path}'."
-        )
-    if len(predictions) == 0:
-        raise ValueError(
-            f"A file must hold a prediction. Received: '{path}', without predictions."
-        )
     answers = GLUE_ANSWERS[path.stem]
     if isinstance(predictions[0], str) == (answers is None):
         raise ValueError(

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.options import check_unused
 from albert_keras.tasks.metrics import (
     check_finite_outputs,
     entropy,
@@ -46,16 +47,8 @@ class MultiLabelTask(TextClassificationTask):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.class_weights:
-            raise ValueError(
-                "Class weights are for one label a row. "
-                f"Received: class_weights={self.class_weights}. Remove them."
-            )
-        if self.early_exit:
-            raise ValueError(
-                "Exits are for one label a row, or a number. "
-                f"Received: early_exit={self.early_exit!r}. Remove it."
-            )
+        unused = ("class_weights", "early_exit")
+        check_unused(vars(self), unused, "several labels a row")
 
     def losses(self):
         import keras

@@ -258,6 +258,3 @@ def test_threshold():
     assert apply_threshold(answers, None) == {str(n): f"text {n}" for n in range(5)}
     texts = apply_threshold(answers, 0.0)
     assert texts == {"0": "text 0", "1": "text 1", "2": "text 2", "3": "", "4": ""}
-    for threshold in (float("nan"), "0"):
-        with pytest.raises(ValueError, match=f"Received: threshold={threshold!r}"):
-            apply_threshold(answers, threshold)

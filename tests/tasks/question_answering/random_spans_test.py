@@ -3,7 +3,7 @@
 import collections
 
 from albert_keras.preprocessors.answer_spans import Question
-from albert_keras.tasks.question_answering.random_spans import random_spans
+from albert_keras.tasks.question_answering.metrics import random_spans
 
 WORDS = [f"word{i}" for i in range(11)]
 

@@ -84,10 +84,10 @@ def test_prior_loss_is_that_of_the_labels_frequencies(tokenizer):
 
 def test_bad_options():
     with pytest.raises(
-        ValueError, match="one label a row. Received: class_weights=bal"
+        ValueError, match="several labels a row. Received: class_weights=.bal"
     ):
         MultiLabelTask(class_weights="balanced")
-    with pytest.raises(ValueError, match="one label a row, or.*early_exit='joint'"):
+    with pytest.raises(ValueError, match="several labels a row.*early_exit='joint'"):
         MultiLabelTask(early_exit="joint")
     with pytest.raises(ValueError, match="Received: label_separator=None"):
         MultiLabelTask().with_columns(label_separator=None)

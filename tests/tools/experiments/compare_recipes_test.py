@@ -20,7 +20,8 @@ def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
     documents = sample.CORPUS.read_text("utf-8").split("\n\n")[:23]
     (folder / "corpus.txt").write_text("\n\n".join(documents))
-    for name, options in (("tokens", ["--dynamic"]), ("held", ["--dupe-factor", 1])):
+    records = ["--format", "tfrecord", "--dupe-factor", 1]
+    for name, options in (("tokens", []), ("held", records)):
         words = ["prepare-data", folder / "corpus.txt", "--tokenizer", "albert_nano_en"]
         words += ["--output", folder / name, "--workers", 1, "--num-shards", 1]
         words += ["--sequence-length", LENGTH, "--validation-split", 0, *options]
