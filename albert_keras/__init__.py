@@ -12,4 +12,10 @@ from albert_keras.system.processor import set_variables
 
 set_variables()
 
+# What is used less often stands one level down.
+_PARTS = {
+    *("analysis", "compression", "converters", "export", "models"),
+    *("optimizers", "pretraining", "runs", "tasks", "text", "training"),
+}
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [name for name in __all__ if name not in _PARTS]

@@ -23,6 +23,13 @@ def test_every_public_name_exists(stub):
         assert getattr(package, name) is not None
 
 
+def test_few_names_stand_at_the_top_and_others_one_level_down():
+    assert len(albert_keras.__all__) == 45
+    assert callable(albert_keras.runs.predict_with_run)
+    assert callable(albert_keras.tasks.fill_mask)
+    assert not hasattr(albert_keras, "fill_mask")
+
+
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="No albert_keras attribute Bert"):
         albert_keras.Bert  # noqa: B018

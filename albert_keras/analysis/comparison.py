@@ -36,7 +36,8 @@ def compare_curves(folders):
     Example:
 
     ```python
-    ak.plot_comparison(ak.compare_curves(["runs/shared", "runs/unshared"]))
+    curves = ak.analysis.compare_curves(["runs/shared", "runs/unshared"])
+    ak.analysis.plot_comparison(curves)
     ```
     """
     names = [run_name(folder) for folder in folders]

@@ -44,9 +44,10 @@ def plot_confusion_matrix(source, image_path=None):
     Example:
 
     ```python
-    ak.plot_confusion_matrix("runs/sst2")
+    ak.analysis.plot_confusion_matrix("runs/sst2")
     counts = sklearn.metrics.confusion_matrix(classes, predicted_classes)
-    ak.plot_confusion_matrix({"labels": names, "confusion_matrix": counts}, "plot.svg")
+    measured = {"labels": names, "confusion_matrix": counts}
+    ak.analysis.plot_confusion_matrix(measured, "plot.svg")
     ```
     """
     names, counts, title = _read(source)

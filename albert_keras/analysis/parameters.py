@@ -87,7 +87,7 @@ def plot_parameters(results, image_path=None):
 
     ```python
     config = ak.AlbertConfig.from_preset("albert_base_v2")
-    ak.plot_parameters(ak.parameter_table(config), "parameters.png")
+    ak.analysis.plot_parameters(ak.analysis.parameter_table(config), "parameters.png")
     ```
     """
     parts = {part: count for part, count in results.items() if part != "backbone"}

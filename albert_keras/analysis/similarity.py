@@ -85,7 +85,8 @@ def plot_similarity(results, image_path=None):
     Example:
 
     ```python
-    ak.plot_similarity(ak.measure_similarity(["albert_nano_en", "runs/unshared"]))
+    measured = ak.runs.measure_similarity(["albert_nano_en", "runs/unshared"])
+    ak.analysis.plot_similarity(measured)
     ```
     """
     models = results["models"]

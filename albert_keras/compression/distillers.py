@@ -158,7 +158,7 @@ class TaskDistiller(Distiller):
 
     ```python
     teacher = ak.AlbertTextClassifier.from_preset("runs/sst2/model")
-    student = ak.change_architecture(teacher, num_layers=6)
+    student = ak.converters.change_architecture(teacher, num_layers=6)
     distiller = TaskDistiller(student, teacher)
     distiller.compile(ak.AdamW(2e-5, global_clipnorm=1.0), "auto")
     distiller.fit(batches.map(distiller.with_targets), shuffle=False)

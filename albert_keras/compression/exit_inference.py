@@ -41,7 +41,8 @@ class EarlyExit:
 
     ```python
     classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/exits")
-    exits = ak.EarlyExit(classifier, ak.ExitRule("patience", patience=3))
+    rule = ak.compression.ExitRule("patience", patience=3)
+    exits = ak.compression.EarlyExit(classifier, rule)
     exits.predict(["a charming journey"])["exit_depth"]
     ```
     """

@@ -36,7 +36,7 @@ def export_calibrated_tflite(
 
     ```python
     classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/exits")
-    exported, calibration = ak.export_calibrated_tflite(
+    exported, calibration = ak.export.export_calibrated_tflite(
         classifier, "sst2.tflite", held_out_texts, quantization="int8"
     )
     calibration.chosen.rule, calibration.chosen.mean_depth

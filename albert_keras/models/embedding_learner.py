@@ -27,8 +27,8 @@ class EmbeddingLearner(ExactTrainStep, keras.Model):
     ```python
     questions, answers = ["Is it warm?", "Who came?"], ["It is hot.", "Ann came."]
     embedder = ak.AlbertTextEmbedder.from_preset("albert_nano_en")
-    learner = ak.EmbeddingLearner(embedder)
-    loss = ak.ContrastiveLoss()
+    learner = ak.models.EmbeddingLearner(embedder)
+    loss = ak.models.ContrastiveLoss()
     learner.compile(ak.AdamW(1e-3), loss, micro_batches=2)
     learner.fit(*learner.rows_of(questions, answers), batch_size=1024, verbose=0)
     embedder.encode_text("Is it warm?")

@@ -41,8 +41,8 @@ class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreproc
             if any(isinstance(text, str) and mask in text for text in texts):
                 warnings.warn(
                     "Positions to predict must be drawn at random here. Received: text "
-                    f"with {mask}, which is not one of them. Call `ak.fill_mask` to fill "
-                    "it.",
+                    f"with {mask}, which is not one of them. Call "
+                    "`ak.tasks.fill_mask` to fill it.",
                     stacklevel=2,
                 )
         return x, y

@@ -105,7 +105,7 @@ def pretraining_validation_dataset(
     Example:
 
     ```python
-    held_out = ak.pretraining_validation_dataset("held_out", batch_size=32)
+    held_out = ak.pretraining.pretraining_validation_dataset("held_out", batch_size=32)
     pretrainer.evaluate(held_out)
     ```
     """

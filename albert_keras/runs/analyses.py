@@ -64,8 +64,8 @@ def measure_similarity(
     Example:
 
     ```python
-    results = ak.measure_similarity(["albert_nano_en"])
-    ak.plot_similarity(results, "similarity.png")
+    results = ak.runs.measure_similarity(["albert_nano_en"])
+    ak.analysis.plot_similarity(results, "similarity.png")
     ```
 
     Reference: Lan et al. 2020, figure 1.

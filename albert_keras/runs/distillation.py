@@ -33,7 +33,7 @@ class DistillationRun:
     Example:
 
     ```python
-    run = DistillationRun(ak.DistillationRunConfig(
+    run = DistillationRun(ak.runs.DistillationRunConfig(
         run="runs/sst2_fast", teacher="runs/sst2", num_layers=6
     ))
     run.fit()["accuracy"]

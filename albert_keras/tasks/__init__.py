@@ -4,6 +4,8 @@ Keras and the models are imported inside the functions that use them, because th
 line lists tasks and their options without the seconds that this takes.
 """
 
+import lazy_loader
+
 from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy
@@ -47,3 +49,11 @@ TASKS = {
     "pair-classification": TextClassificationTask(columns=_PAIRS),
     "pair-regression": TextRegressionTask(columns=_PAIRS),
 }
+
+__getattr__, _, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "masked_words": ["fill_mask"],
+        "prediction": ["answer_questions", "tag_words"],
+    },
+)

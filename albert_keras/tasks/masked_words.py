@@ -50,7 +50,7 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
     Example:
 
     ```python
-    ak.fill_mask("albert_base_v2", ["The capital of France is [MASK]."])
+    ak.tasks.fill_mask("albert_base_v2", ["The capital of France is [MASK]."])
     ```
     """
     from albert_keras.models import AlbertMaskedLM

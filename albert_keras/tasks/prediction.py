@@ -51,7 +51,7 @@ def answer_questions(
 
     ```python
     answerer = ak.AlbertQuestionAnswerer.from_preset("runs/squad/model")
-    ak.answer_questions(answerer, ["Who wrote it?"], ["It was written by Ann."])
+    ak.tasks.answer_questions(answerer, ["Who wrote it?"], ["It was written by Ann."])
     ```
     """
     check_kind(model, *_ANSWERERS)
@@ -98,7 +98,7 @@ def tag_words(model, sentences):
 
     ```python
     tagger = ak.AlbertTokenClassifier.from_preset("runs/conll/model")
-    ak.tag_words(tagger, ["Ann lives in Rome."])[0]["tags"]
+    ak.tasks.tag_words(tagger, ["Ann lives in Rome."])[0]["tags"]
     ```
     """
     check_kind(model, "AlbertTokenClassifier")

@@ -218,7 +218,9 @@ def _trainer():
 OBJECTS |= {
     "task": PretrainingTask,
     "make_dataset": lambda: lambda step: make("validation").repeat().skip(step),
-    "validation": lambda: ak.pretraining_validation_dataset(use("held_out"), 4).take(2),
+    "validation": lambda: ak.pretraining.pretraining_validation_dataset(
+        use("held_out"), 4
+    ).take(2),
     "texts": lambda: TEXTS,
     "labels": lambda: LABELS,
     "held_out_texts": lambda: TEXTS * 100,

@@ -37,7 +37,7 @@ LEARNERS = HEADS | {
     ),
     "exits": (ak.AlbertEarlyExitClassifier, *HEADS["texts"][1:]),
 }
-OPTIMIZERS = {"tags": ak.Lamb, "exits": ak.Muon}
+OPTIMIZERS = {"tags": ak.Lamb, "exits": ak.optimizers.Muon}
 
 
 # On TensorFlow other tests train all heads.

@@ -76,7 +76,7 @@ def test_new_head_is_added_to_a_backbone(model, tmp_path):
 
 
 def test_new_head_keeps_its_weights_in_another_architecture(model):
-    unshared = ak.change_architecture(model, sharing="none")
+    unshared = ak.converters.change_architecture(model, sharing="none")
     assert type(unshared) is WordSense
     inputs = inputs_of_words()
     assert max_difference(unshared(inputs), model(inputs)) < 1e-5
@@ -118,7 +118,7 @@ def test_subclasses_have_the_head_of_their_class(tmp_path):
         restored = ak.load_checkpoint(folder, head="sequence_classification")
         assert isinstance(restored, OwnClassifier) == (format == "keras")
         assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
-    assert type(ak.change_architecture(model, num_layers=5)) is OwnClassifier
+    assert type(ak.converters.change_architecture(model, num_layers=5)) is OwnClassifier
 
 
 def test_subclasses_of_the_backbone_are_loaded_as_such(tmp_path):
@@ -126,7 +126,7 @@ def test_subclasses_of_the_backbone_are_loaded_as_such(tmp_path):
     assert head_of(backbone) is None
     ak.save_checkpoint(backbone, tmp_path)
     assert type(ak.load_checkpoint(tmp_path, head=None)) is OwnBackbone
-    assert type(ak.resize_vocabulary(backbone, 67)) is OwnBackbone
+    assert type(ak.converters.resize_vocabulary(backbone, 67)) is OwnBackbone
 
 
 def test_classes_are_public():

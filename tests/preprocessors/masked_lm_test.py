@@ -73,6 +73,8 @@ def test_weights_and_labels_of_single_texts_are_refused(masked):
 def test_masks_in_the_text_are_not_predicted(tokenizer):
     preprocessor = AlbertMaskedLMPreprocessor(tokenizer, LENGTH)
     for x in (["a [MASK] fox"], (["a fox"], ["[MASK]"])):
-        with pytest.warns(UserWarning, match=r"with \[MASK\], .* Call `ak.fill_mask`"):
+        with pytest.warns(
+            UserWarning, match=r"with \[MASK\], .* Call `ak.tasks.fill_mask`"
+        ):
             preprocessor.columns(x)
     preprocessor.columns(TEXTS)

@@ -25,7 +25,9 @@ def teacher(base, rows, tmp_path_factory):
 def make_teacher(base, rows, folder, **task_options):
     """Writes a run with three layers, which took no step; returns its folder."""
     backbone = ak.load_checkpoint(base, head=None)
-    ak.change_architecture(backbone, num_layers=3).save_to_preset(str(folder / "deep"))
+    ak.converters.change_architecture(backbone, num_layers=3).save_to_preset(
+        str(folder / "deep")
+    )
     ak.load_tokenizer(base).save_to_preset(str(folder / "deep"))
     config = FinetuningRunConfig(
         run=str(folder / "run"),
@@ -101,7 +103,7 @@ def test_a_teacher_with_exits_teaches_at_full_depth(base, rows, tmp_path):
 @pytest.mark.slow
 def test_an_ordinary_run_of_the_student_is_kept(config, results, teacher, rows):
     for path, expected in [(config.run, results), (teacher, results["teacher"])]:
-        loss = ak.evaluate_run(path, rows)["loss"]
+        loss = ak.runs.evaluate_run(path, rows)["loss"]
         # Some processors round differently in another graph of the same model.
         assert loss == pytest.approx(expected["loss"], rel=1e-6)
     assert load_classifier(config.run).backbone.num_layers == 1

@@ -164,7 +164,7 @@ def test_a_run_on_pairs_is_resumed_measured_and_embeds(tmp_path, source):
     results = FinetuningRun(config).fit()
     assert results["score"] == results["spearman"]
     folder = tmp_path / "run"
-    evaluated = ak.evaluate_run(folder, config.train, report=tmp_path / "report")
+    evaluated = ak.runs.evaluate_run(folder, config.train, report=tmp_path / "report")
     assert evaluated["spearman"] == pytest.approx(results["spearman"])
     again = dataclasses.replace(config, run=str(tmp_path / "again"))
     shutil.copytree(folder, again.run)
@@ -178,4 +178,4 @@ def test_a_run_on_pairs_is_resumed_measured_and_embeds(tmp_path, source):
     vectors = ak.load_run(folder).encode(TEXTS)
     assert max_difference(np.load(tmp_path / "v.npy"), vectors) < 1e-6
     with pytest.raises(ValueError, match="Use `embed`"):
-        ak.predict_with_run(folder, TEXTS)
+        ak.runs.predict_with_run(folder, TEXTS)

@@ -94,7 +94,7 @@ def test_a_pretraining_run_fills_masks(base, call, tmp_path):
     assert predicted[0]["label"] == predicted[0]["masks"][0][0]["token"]
     assert load_run(base).predict(texts) == predicted
     pretrainer = ak.AlbertPretrainer.from_preset(base)
-    assert ak.fill_mask(pretrainer, texts)[1][0][0].token == predicted[1]["label"]
+    assert ak.tasks.fill_mask(pretrainer, texts)[1][0][0].token == predicted[1]["label"]
     lines = (tmp_path / "filled.csv").read_text().splitlines()
     assert lines[0] == '"text","label"'
     with pytest.raises(ValueError, match="must be one of `finetune`. Received: .*pret"):

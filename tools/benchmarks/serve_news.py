@@ -62,16 +62,16 @@ def main(argv=None):
     )
     ak.FinetuningRun(config).fit()
     model = arguments.output / "models" / "news" / "1"
-    exported = ak.export_run(run, model, "serving")
+    exported = ak.runs.export_run(run, model, "serving")
     with test.open(encoding="utf-8", newline="") as file:
         rows = [*csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][:200]
     texts = [text for text, _ in rows]
-    expected = [row["label"] for row in ak.predict_with_run(run, texts)]
+    expected = [row["label"] for row in ak.runs.predict_with_run(run, texts)]
     with server(model.parent, []) as (address, _):
         received = ask(address, texts)
     names = (arguments.folder / "class.txt").read_text("utf-8").split()
     results = {
-        "accuracy": ak.evaluate_run(run, test)["accuracy"],
+        "accuracy": ak.runs.evaluate_run(run, test)["accuracy"],
         "bytes": exported["bytes"],
         "titles": len(texts),
         "as_the_run": sum(map(str.__eq__, received, expected)),
