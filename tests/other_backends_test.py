@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 # The files, and the tests in them whose names contain one of the words.
 ON_BACKENDS = {
     "jax": {
-        "tests/compression/exit_inference_test.py": ["on_the_host"],
+        "tests/compression/exit_inference_test.py": ["on_other_backends"],
         "tests/keras_internals_test.py": ["weights_of_the_last_step", "stateless_loss"],
         "tests/layers/attention_test.py": ["all_attention_functions", "come_only"],
         "tests/layers/block_attention_test.py": ["blocks_equal"],

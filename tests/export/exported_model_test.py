@@ -130,7 +130,7 @@ def test_tflite_fills_masks_and_answers_like_the_model(backbone, tokenizer, tmp_
     predictor = load_exported(tmp_path / "masks")
     expected = answers_of(model, MaskedWordsTask(tokenizer), texts)
     assert predictor.predict(texts, 3) == approximately(expected)
-    with pytest.raises(ValueError, match="must have at most 19 tokens. Received: 4"):
+    with pytest.raises(ValueError, match="at most 19 tokens, .* Received: 43"):
         predictor.predict(["[MASK] " * 41])
 
 

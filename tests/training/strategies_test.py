@@ -144,4 +144,4 @@ def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
     for found in [two_devices, *both]:
         check_same(found, expected, 1e-6)
     for found in both:
-        assert "Received: steps 5, 6 by worker" in found[1]["steps"]
+        assert "Received: steps 5, 6." in found[1]["steps"]
