@@ -160,7 +160,8 @@ class Checkpoint:
 
     def has_head(self, head):
         """Returns whether it holds a head, and states no other one."""
-        return head and self._stated_head in (None, head) and self._holds(head)
+        is_stated = self._stated_head in (None, head)
+        return head is not None and is_stated and self._holds(head)
 
     @functools.cached_property
     def _stated_head(self):

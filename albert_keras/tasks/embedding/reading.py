@@ -10,6 +10,7 @@ from albert_keras.checks import check_json, existing_file
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     each_row,
+    label_numbers,
     missing_error,
 )
 from albert_keras.text.tables import read_table
@@ -120,15 +121,21 @@ def _read_retrieval(folder, judgements, decoding):
             texts[name][row["_id"]] = text
     header = ("query-id", "corpus-id", "score")
     relevance = collections.defaultdict(dict)
-    rows = read_table(existing_file(judgements, "qrels"), columns=header)
-    for number, row in rows:
-        query, document, score = (row[name] for name in header)
+    rows = [*read_table(existing_file(judgements, "qrels"), columns=header)]
+    scores = label_numbers([row["score"] for _, row in rows])
+    for (number, row), score in zip(rows, scores.tolist(), strict=True):
+        query, document = row["query-id"], row["corpus-id"]
         if query not in texts["queries"] or document not in texts["corpus"]:
             raise ValueError(
                 "Judgements must be of a query and a document. "
                 f"Received: '{judgements}', line {number}, of {query} and {document}."
             )
-        if float(score) > 0:
-            relevance[query][document] = float(score)
+        if score > 0:
+            relevance[query][document] = score
+    if not relevance:
+        raise ValueError(
+            "A query must have a document with a score above 0. "
+            f"Received: '{judgements}', without."
+        )
     queries = {name: texts["queries"][name] for name in relevance}
     return RetrievalRows(queries, texts["corpus"], dict(relevance))

@@ -144,13 +144,12 @@ def each_label(labels):
 
 
 def label_numbers(labels):
-    """Returns labels as finite numbers, float32 `(num_rows,)`, for regression."""
+    """Returns labels as finite numbers, float32 `(num_rows,)`."""
     numbers = np.array([_number(label) for label in labels], np.float32)
     wrong = [labels[row] for row in np.flatnonzero(np.isnan(numbers))]
     if wrong:
         raise ValueError(
-            "A label must be a finite number, for regression. "
-            f"Received: {', '.join(wrong[:5])}."
+            f"A label must be a finite number. Received: {', '.join(wrong[:5])}."
         )
     return numbers
 

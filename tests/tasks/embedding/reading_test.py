@@ -59,6 +59,11 @@ def test_a_data_set_of_search_is_read(tmp_path):
     assert rows == RetrievalRows({"q1": "what flies"}, documents, {"q1": {"d1": 2.0}})
     judgements = tmp_path / "qrels" / "test.tsv"
     assert TASKS["embedding"].read(judgements) == rows
-    judgements.write_text("query-id\tcorpus-id\tscore\nq1\td3\t1\n")
-    with pytest.raises(ValueError, match="line 2, of q1 and d3"):
-        TASKS["embedding"].read(tmp_path)
+    for judgement, message in (
+        ("q1\td3\t1", "line 2, of q1 and d3"),
+        ("q1\td1\tgood", "must be a finite number. Received: good"),
+        ("q1\td1\t0", "a score above 0"),
+    ):
+        judgements.write_text(f"query-id\tcorpus-id\tscore\n{judgement}\n")
+        with pytest.raises(ValueError, match=message):
+            TASKS["embedding"].read(tmp_path)

@@ -182,7 +182,7 @@ def test_label_numbers():
     numbers = label_numbers(["3.8", "-0", " 1e3 ", "5"])
     assert numbers.dtype == np.float32
     assert numbers.tolist() == np.float32([3.8, 0, 1000, 5]).tolist()
-    message = "finite number, for regression. Received: x, nan, inf, -1e39."
+    message = "finite number. Received: x, nan, inf, -1e39."
     with pytest.raises(ValueError, match=message):
         label_numbers(["x", "2", "nan", "inf", "-1e39"])
 
