@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
         ("CITATION.cff", r"^version: (.+)$"),
         # What is not released yet may stand before the first version.
         ("CHANGELOG.md", r"^## \[(\d[^]]*)\]"),
-        *((f"colab/{number}_*.ipynb", r"@v([\d.]+)") for number in range(1, 8)),
+        *((f"colab/{number}_*.ipynb", r"@v([\d.]+)") for number in range(1, 9)),
     ],
 )
 def test_files_have_the_version(file, pattern):

@@ -3,8 +3,8 @@
 //   predict MODEL OPERATIONS.so... -- TEXT...
 //
 // MODEL is a folder that `albert-keras export --format saved_model` wrote. OPERATIONS are
-// the libraries of tensorflow-text, of which README.md says where they are. For each text
-// a line is printed with all outputs of the signature serving_default.
+// libraries of tensorflow-text; README.md says where to find them. For each text the program
+// prints a line with all outputs of the signature serving_default.
 
 #include <algorithm>
 #include <iostream>
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   tensorflow::Tensor text(tensorflow::DT_STRING, {static_cast<int64_t>(texts.size())});
   for (size_t i = 0; i < texts.size(); ++i) text.vec<tensorflow::tstring>()(i) = texts[i];
 
-  // By name, in order.
+  // Sorted by name.
   std::map<std::string, std::string> named;
   for (const auto& [name, tensor] : signature.outputs()) named[name] = tensor.name();
   std::vector<std::string> names, tensors;

@@ -24,8 +24,8 @@ def cells_of(path):
     return [(c["cell_type"], c["metadata"], "".join(c["source"])) for c in cells]
 
 
-def test_there_are_seven_in_the_order_of_the_data_path():
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{n}_" for n in range(1, 8)]
+def test_there_are_eight_in_the_order_of_the_data_path():
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{n}_" for n in range(1, 9)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import snippets
-from tests.docs.snippets_test import PAGES
+from tools.figures import PAGES
 
 
 def runs(page):

@@ -7,9 +7,8 @@ import pytest
 
 from albert_keras import cli
 from tests import snippets
+from tools.figures import PAGES
 
-DOCS = snippets.ROOT / "docs"
-PAGES = [snippets.ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 IDS = [str(page.relative_to(snippets.ROOT)) for page in PAGES]
 
 

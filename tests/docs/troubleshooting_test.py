@@ -5,7 +5,7 @@ import pathlib
 import re
 
 import albert_keras
-from tests.docs.snippets_test import DOCS
+from tools.figures import DOCS
 
 PACKAGE = pathlib.Path(albert_keras.__file__).parent
 
