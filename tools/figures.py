@@ -2,9 +2,9 @@
 """Writes the figures of `docs/results/figures.json` to the pages that quote them.
 
 A page quotes a figure as a link to its measurement. The title of the link is the figure's
-name: `[82.0 %](results/measurements.md#albert_mini_en "SST-2 of a linear model")`.
-The text of the link is the whole value, or only its number if the unit follows later. After a new
-measurement change its section and the JSON file, and run this tool.
+name: `[82.0 %](results/measurements.md#albert_mini_en "sst-2-of-a-linear-model")`. The
+text is the whole value, or only its number if the unit follows later. After a measurement
+change its section and the JSON file, and run this tool.
 """
 
 import json

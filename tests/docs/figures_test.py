@@ -66,7 +66,7 @@ def test_figures_of_the_packaged_models_are_those_of_their_results(name):
             assert f"{results[source][loss]:.3f}" in measured
     figures, means = read_figures()[name], results["comparisons"]["mean"]
     other = results["other_text"]
-    assert figures["masked-word loss on another source"] == f"{other['mlm_loss']:.3f}"
-    assert figures["masked-word loss of trigrams"] == f"{other['trigram_loss']:.3f}"
+    assert figures["masked-word-loss-on-another-source"] == f"{other['mlm_loss']:.3f}"
+    assert figures["masked-word-loss-of-trigrams"] == f"{other['trigram_loss']:.3f}"
     gain = f"{100 * (means['pretrained'] - means['random']):+.1f} points"
-    assert figures["gain over random weights, seven tasks"] == gain
+    assert figures["gain-over-random-weights-seven-tasks"] == gain
