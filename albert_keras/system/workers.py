@@ -25,11 +25,11 @@ class TaskPool:
     """Runs tasks and writes the result of each to a JSON file.
 
     A task whose file exists is not run again, so an interrupted or killed job continues
-    where it stopped. A lost worker is an error, and what the others have begun is
-    finished.
+    where it stopped. If a worker is killed, the tasks of the others are finished, and an
+    error is raised.
 
     Args:
-        folder: str or path of the results.
+        folder: str or path. Folder of the result files.
         num_workers: int >= 1. With 1, tasks run in this process.
         context: First argument of each task; must pickle.
     """
@@ -39,20 +39,22 @@ class TaskPool:
         self.folder = to_path(folder)
         self._context, self._num_workers = context, num_workers
         self._executors = []
-        # Its errors are raised here.
+        # Pickled here, so that errors are raised at once.
         self._pickled = pickle.dumps(context) if num_workers > 1 else None
 
     def __enter__(self):
         if self._num_workers > 1:
-            # Not with the arguments of a process: a parent waits for ever where its child
-            # is killed before it has read more than a pipe holds.
+            # The context is not an argument of the processes: if a child is killed while
+            # it starts, its parent waits forever to write what does not fit in a pipe.
             self._folder = tempfile.TemporaryDirectory()
             self._file = pathlib.Path(self._folder.name, "context")
             self._file.write_bytes(self._pickled)
-            # Forks are unsafe after TensorFlow has run. An executor of several processes
-            # may wait for ever where one is killed while another starts.
+            # Forks are not safe after TensorFlow has run. There is one executor for each
+            # process, because an executor of several may wait forever if one process is
+            # killed while another starts.
             spawn = multiprocessing.get_context("spawn")
-            # Their semaphores change the mask of signals, so before the processes.
+            # The executors' semaphores change the signal mask, so they are created
+            # before the processes start.
             for _ in range(self._num_workers):
                 self._executors.append(futures.ProcessPoolExecutor(1, spawn, _begin))
             with _start_of_processes():
@@ -62,7 +64,7 @@ class TaskPool:
 
     def __exit__(self, *error):
         for executor in self._executors:
-            # Tasks that have begun are finished, so that their results are kept.
+            # Tasks that have begun are finished, so their results are kept.
             executor.shutdown()
         if self._executors:
             self._folder.cleanup()
@@ -74,9 +76,9 @@ class TaskPool:
             name: str. Prefix of the result files; the task's number follows.
             function: Importable function; its result must be serializable as JSON.
             tasks: Sequence of anything that pickles.
-            weights: list of int: the work of each task. By default 1 each.
-            progress: callable `(name, done, total)` of sums of weights, or None. Called
-                at the beginning and after each task, also for earlier results.
+            weights: list of int. The amount of work of each task. Default: 1 each.
+            progress: Function `(name, done, total)` of sums of weights, or None. It is
+                called at the start and after each task, including finished ones.
 
         Returns:
             List of the results, in the order of the tasks.
@@ -137,10 +139,10 @@ def run_task(function, context, task, file):
 
 @contextlib.contextmanager
 def _start_of_processes():
-    """Context in which a worker may start: without the user's script, and Ctrl-C.
+    """Prevents started workers from importing the user's script and receiving Ctrl-C.
 
-    The script may import TensorFlow, or have no guard. Ctrl-C is for the main thread; a
-    process inherits the mask.
+    The script may import TensorFlow, or have no `__main__` guard. Only the main process
+    handles Ctrl-C; workers inherit its signal mask.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -155,7 +157,7 @@ def _start_of_processes():
 
 
 def _begin():
-    """Prepares a worker: it sees no GPU, prints no results, and ends with its parent."""
+    """Prepares a worker: it uses no GPU, prints to stderr, and ends with its parent."""
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.dup2(2, 1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
