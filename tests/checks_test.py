@@ -1,5 +1,7 @@
 """Argument checks."""
 
+import dataclasses
+
 import pytest
 
 from albert_keras.checks import (
