@@ -9,12 +9,7 @@ OPTIMIZERS = {"adamw": AdamW, "lamb": Lamb, "muon": Muon}
 
 
 def make_optimizer(
-    learning_rate=None,
-    name="adamw",
-    *,
-    num_steps=None,
-    warmup_steps=0,
-    **options,
+    learning_rate=None, name="adamw", *, num_steps=None, warmup_steps=0, **options
 ):
     """Returns an optimizer with the paper's clipping and learning rate schedule.
 

@@ -24,11 +24,7 @@ from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
-from albert_keras.training.steps import (
-    phase_around,
-    spans_of_training,
-    tokens_per_step,
-)
+from albert_keras.training.steps import phase_around, spans_of_training, tokens_per_step
 from albert_keras.training.strategies import get_strategy
 from albert_keras.training.tensorboard import TensorBoardScalars
 

@@ -164,7 +164,7 @@ def test_other_content(tmp_path):
         ):
             open_stream(path)
     path.write_bytes(b"")
-    with pytest.raises(ValueError, match="must hold a record. Received: '.*', empty"):
+    with pytest.raises(ValueError, match="must have a record. Received: '.*', empty"):
         open_stream(path)
 
 
