@@ -1,7 +1,6 @@
 """Phases of a pretraining run: rows, batch size and depth that change during the run."""
 
 import dataclasses
-import itertools
 from collections.abc import Mapping
 
 from albert_keras import options
@@ -76,18 +75,6 @@ class Phase:
             num_steps=max(1, round(self.num_steps * step_ratio)),
             batch_size=max(1, round(self.batch_size * batch_ratio)),
         )
-
-
-def starts_of(phases):
-    """Returns the first step of each phase.
-
-    Example:
-
-    >>> starts_of([Phase(300, 64), Phase(200, 32), Phase(100, 32)])
-    (0, 300, 500)
-    """
-    sizes = [phase.num_steps for phase in phases]
-    return (0, *itertools.accumulate(sizes[:-1]))
 
 
 def _read(field, text):

@@ -96,12 +96,10 @@ def count_documents(documents, tokenized, num_empty, encoder, config):
     no_tokens = num_documents - tokenized.num_documents
     is_single = needs_two & (np.diff(tokenized.document_offsets) == 1)
     is_unknown = tokenized.marked_ids >> 1 == encoder.unk_token_id
+    dropped = {"no_tokens": no_tokens, "one_sentence": int(is_single.sum())}
     return {
         "num_documents": num_documents,
-        "dropped_documents": {
-            "no_tokens": no_tokens,
-            "one_sentence": int(is_single.sum()),
-        },
+        "dropped_documents": dropped,
         "num_corpus_tokens": tokenized.num_tokens,
         "num_unknown": int(is_unknown.sum()),
     }

@@ -144,21 +144,21 @@ class Trainer:
             guards = {"divergence": divergence, **(guards or {})}
             writers = [*self._log_writers(stack, resumed.step), *guards.values()]
             enter_phase(resumed.step)
-            log = self._make_log(model, make_dataset(resumed.step), resumed, writers)
+            if resumed.metrics:
+                model.build_running_means(make_dataset(resumed.step).element_spec)
+            log = RunLog(
+                resumed.step, config.steps_per_log, writers, metrics=resumed.metrics
+            )
+            parts = {"log": log, **guards}
+            writer = CheckpointWriter(
+                resumed, self.checkpoints, parts, signals, tell, config
+            )
             callbacks = [
                 *callbacks,
                 StopWhenNotFinite(resumed.step, self.checkpoints),
                 RichProgress(log, config.num_steps, progress),
                 log,
-                # Last, because its checkpoints contain the states of the others.
-                CheckpointWriter(
-                    resumed,
-                    self.checkpoints,
-                    {"log": log, **guards},
-                    signals,
-                    tell,
-                    config,
-                ),
+                writer,  # Last, because its files contain the states of the others.
             ]
             if callable(validation):
                 callbacks.insert(0, _evaluation_callback(model, validation))
@@ -169,9 +169,8 @@ class Trainer:
                     enter_phase(step)
                     model.retrace()
                 dataset = make_dataset(step)
-                log.tokens_per_step = tokens_per_step(
-                    dataset, self.strategy.num_workers
-                )
+                num_workers = self.strategy.num_workers
+                log.tokens_per_step = tokens_per_step(dataset, num_workers)
                 return dataset
 
             return self._train(model, batches_from, validation, callbacks, resumed.step)
@@ -244,16 +243,6 @@ class Trainer:
             for name in ("num_steps", "positions", "hours")
         }
         return {"phases": phases, **sums}
-
-    def _make_log(self, model, dataset, resumed, writers):
-        config = self.config
-        start, _ = phase_around(resumed.step, config.num_steps, config.phase_starts)
-        # At the start of an epoch the means are empty.
-        is_inside_epoch = (resumed.step - start) % config.steps_per_evaluation > 0
-        metrics = resumed.metrics if is_inside_epoch else []
-        if metrics:
-            model.build_running_means(dataset.element_spec)
-        return RunLog(resumed.step, config.steps_per_log, writers, metrics=metrics)
 
     def _log_writers(self, stack, step):
         if not self.writes:
