@@ -81,8 +81,8 @@ class BeamPool(TaskPool):
             with pipeline:
                 yield pipeline
         finally:
-            # While its client is open, Dask may repeat tasks of lost workers, whose input
-            # was deleted.
+            # While its client is open, Dask may repeat tasks of lost workers, even after
+            # their input was deleted.
             client = getattr(getattr(pipeline, "result", None), "client", None)
             if client is not None:
                 client.close()

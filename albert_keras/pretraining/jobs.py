@@ -12,14 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from albert_keras.pretraining import documents, token_store
+from albert_keras.pretraining import documents, report, token_store
 from albert_keras.pretraining.examples import PretrainingDataConfig, make_generator
 from albert_keras.pretraining.records import write_records
-from albert_keras.pretraining.report import (
-    PretrainingDataReport,
-    count_documents,
-    count_examples,
-)
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.system.storage import delete_folder
 from albert_keras.text.corpus import Corpus
@@ -121,7 +116,7 @@ def tokenize_part(job, index):
         tokenized = documents.tokenize_documents(batch, job.encoder, segmenter)
         num_empty = counts.pop("empty_documents", 0)
         all_counts.append(
-            count_documents(batch, tokenized, num_empty, job.encoder, job.config)
+            report.count_documents(batch, tokenized, num_empty, job.encoder, job.config)
         )
         buckets = rng.integers(job.num_buckets, size=tokenized.num_documents)
         sizes = np.bincount(buckets, minlength=job.num_buckets)
@@ -182,7 +177,7 @@ def count_stream(job, task):
     stream = job.open_stream(*task)
     sizes, num_skipped = stream.count_windows(0)
     groups = stream.groups(0, sum(sizes), sizes)
-    counts = [count_examples(*group, job.config) for group in groups]
+    counts = [report.count_examples(*group, job.config) for group in groups]
     return _sum_counts([*counts, {"num_skipped_chunks": num_skipped}])
 
 
@@ -200,7 +195,7 @@ def write_examples(job, task):
 
     def counted():
         for arrays, run_counts in groups:
-            counts.append(count_examples(arrays, run_counts, job.config))
+            counts.append(report.count_examples(arrays, run_counts, job.config))
             yield arrays
 
     write_records(path, counted())
@@ -220,4 +215,4 @@ def _batches(documents):
 
 
 def _sum_counts(parts):
-    return dataclasses.asdict(PretrainingDataReport.of_counts(parts))
+    return dataclasses.asdict(report.PretrainingDataReport.of_counts(parts))

@@ -107,7 +107,7 @@ def select_ngrams(
     size_draws, ngram_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
     active, remaining, begin = np.flatnonzero(num_words), np.array(budgets), 0
     while active.size:
-        # the next words of the active examples, (steps, active)
+        # Next words of the active examples, (steps, active)
         tried = keys[active, begin : begin + _WORDS_TOGETHER].T
         first_words = word_at[active * sequence_length + (tried & _COLUMN)]
         # (max_ngram + 1, steps, active)
@@ -121,8 +121,7 @@ def select_ngrams(
             size[_overlaps(selected, first, size)] = 0
             budget -= length[size, np.arange(len(size))]
             for n in range(max_ngram):
-                chosen = first[size > n] + n
-                selected[chosen] = True
+                selected[first[size > n] + n] = True
             ngram_counts += np.bincount(size, minlength=max_ngram + 1)
             if not budget.any():
                 break

@@ -8,8 +8,6 @@ from albert_keras.options import option
 from albert_keras.pretraining.examples import PretrainingDataConfig
 
 # Fields of a token store; they cannot differ between phases.
-
-# Fields of a token store, which all phases read.
 _FIXED = ("word_segmenter", "num_shards", "dupe_factor", "seed", "sentence_pairs")
 
 

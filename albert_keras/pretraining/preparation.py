@@ -39,13 +39,6 @@ SHARE, MAX_TOKENS = 0.05, 100_000
 # Number of blocks of a token store whose examples are counted for the report.
 _SAMPLED_BLOCKS = 4
 
-# By default this share of the documents is held out, with about as many tokens at most:
-# enough to know a loss to about 0.05 nats, and soon evaluated.
-SHARE, MAX_TOKENS = 0.05, 100_000
-
-# Blocks of a token store whose examples are counted for the report.
-_SAMPLED_BLOCKS = 4
-
 
 def prepare_pretraining_data(
     corpus,

@@ -93,7 +93,7 @@ def test_error_of_a_damaged_file_is_one_line(tmp_path):
     (path,) = write_folder(tmp_path, make_arrays(20), [0, 20])
     content = path.read_bytes()
     path.write_bytes(content[:99] + b"damage" + content[105:])
-    message = r"^A TFRecord file must be whole, [^\n]* Received: '[^\n]*again\.$"
+    message = r"^A TFRecord file must be complete, [^\n]* Received: '[^\n]*again\.$"
     with pytest.raises(ValueError, match=message), plain_errors():
         rows(pretraining_dataset(tmp_path, 5, seed=1))
     # TensorFlow reads a file without its last records like any other.
