@@ -59,7 +59,7 @@ def dropout_with_seed(x, rate, seed):
             positions, as recomputed layers must.
     """
     if keras.config.backend() == "torch":
-        # PyTorch's generator takes one integer; Keras too uses the sum of both numbers.
+        # Keras needs an int on PyTorch, whose generator uses the sum of both numbers.
         return keras.random.dropout(x, rate, seed=int(seed[0] + seed[1]))
     return keras.random.dropout(x, rate, seed=DrawnSeed(seed))
 

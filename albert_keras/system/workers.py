@@ -38,7 +38,7 @@ class TaskPool:
         check_positive_integer("num_workers", num_workers)
         self.folder = to_path(folder)
         self._context, self._num_workers = context, num_workers
-        self._executors = []
+        self._executors, self._stack = [], contextlib.ExitStack()
         # Pickled here, so that errors are raised at once.
         self._pickled = pickle.dumps(context) if num_workers > 1 else None
 
@@ -46,28 +46,23 @@ class TaskPool:
         if self._num_workers > 1:
             # The context is not an argument of the processes: if a child is killed while
             # it starts, its parent waits forever to write what does not fit in a pipe.
-            self._folder = tempfile.TemporaryDirectory()
-            self._file = pathlib.Path(self._folder.name, "context")
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+            self._file = pathlib.Path(folder, "context")
             self._file.write_bytes(self._pickled)
             # Forks are not safe after TensorFlow has run. There is one executor for each
             # process, because an executor of several may wait forever if one process is
             # killed while another starts.
             spawn = multiprocessing.get_context("spawn")
-            # The executors' semaphores change the signal mask, so they are created
-            # before the processes start.
-            for _ in range(self._num_workers):
-                self._executors.append(futures.ProcessPoolExecutor(1, spawn, _begin))
-            with _start_of_processes():
-                for executor in self._executors:
-                    executor.submit(int)
+            with _hidden_script():
+                for _ in range(self._num_workers):
+                    executor = futures.ProcessPoolExecutor(1, spawn, _begin)
+                    self._executors.append(self._stack.enter_context(executor))
+                    executor.submit(int)  # Starts the process.
         return self
 
     def __exit__(self, *error):
-        for executor in self._executors:
-            # Tasks that have begun are finished, so their results are kept.
-            executor.shutdown()
-        if self._executors:
-            self._folder.cleanup()
+        # Tasks that have begun are finished, so their results are kept.
+        self._stack.close()
 
     def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
@@ -138,26 +133,23 @@ def run_task(function, context, task, file):
 
 
 @contextlib.contextmanager
-def _start_of_processes():
-    """Prevents started workers from importing the user's script and receiving Ctrl-C.
+def _hidden_script():
+    """Prevents new processes from importing the user's script.
 
-    The script may import TensorFlow, or have no `__main__` guard. Only the main process
-    handles Ctrl-C; workers inherit its signal mask.
+    The script may import TensorFlow, or have no `__main__` guard.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
-    has_mask = hasattr(signal, "pthread_sigmask")  # Not on Windows.
-    mask = has_mask and signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         sys.modules["__main__"] = main
-        if has_mask:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _begin():
     """Prepares a worker: it uses no GPU, prints to stderr, and ends with its parent."""
+    # The parent handles Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.dup2(2, 1)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -185,7 +185,7 @@ class TensorFlowStep(PlainStep):
                 self.build_running_means(iterator.element_spec)
             logs = function(iterator)
             if self.num_replicas > 1:
-                # Those of a replica have the means of its own parts of the batches.
+                # The logs of a replica have the means of its own parts of the batches.
                 means = means_of_replicas()
                 logs = logs | {name: means[name] for name in means if name in logs}
             return logs

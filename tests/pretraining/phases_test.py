@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_keras.pretraining.phases import Phase, starts_of
+from albert_keras.pretraining.phases import Phase
 
 TEXT = "num_steps=300,batch_size=64,num_layers=1,sequence_length=32,masked_rate=0.2"
 
@@ -39,6 +39,5 @@ def test_wrong_text_of_a_phase(wrong, message):
 
 def test_phases_of_another_size():
     phases = [Phase.parse(TEXT), Phase(201, 33)]
-    assert starts_of(phases) == (0, 300)
     assert [p.resized(0.1, 2).num_steps for p in phases] == [30, 20]
     assert [p.resized(0.001, 0.01).batch_size for p in phases] == [1, 1]
