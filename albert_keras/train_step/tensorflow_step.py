@@ -1,5 +1,7 @@
 """Training step on TensorFlow, exact under every `tf.distribute` strategy."""
 
+import contextlib
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -11,10 +13,11 @@ from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import split_batch, update_mean
 
 ARRAYS = (tf.Tensor, np.ndarray)
+ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 
 class TensorFlowStep(PlainStep):
-    """Mixin of `keras.Model`: a step on one replica, and logs that cover all replicas.
+    """Mixin of `keras.Model`: a step on one replica, and a loop of steps on all replicas.
 
     Gradients are summed over the replicas, measured and clipped here. Since the optimizer
     sums gradients over the replicas too, it gets them divided by the number of replicas.
@@ -144,25 +147,33 @@ class TensorFlowStep(PlainStep):
     def make_train_function(self, force=False):
         """Sets `train_function`, which takes one or more steps with an iterator."""
         if self.train_function is None or force:
-            super().make_train_function(force)
-            run_steps = self._with_running_means(self.train_function)
+            run_step = self._make_step_runner(self.train_step, self.steps_per_execution)
 
-            def train(iterator):
+            def run_steps(iterator):
                 if not self.optimizer.built:
                     # If the first step created variables, it would be traced twice.
                     with self.distribute_strategy.scope():
                         self.optimizer.build(self.trainable_variables)
                 self.clipping = Clipping.of(self.optimizer)
-                return run_steps(iterator)
+                return run_step(iterator)
 
-            self.train_function = train
+            self.train_function = run_steps
         return self.train_function
 
     def make_test_function(self, force=False):
         """Sets `test_function`, which evaluates one or more batches of an iterator."""
         if self.test_function is None or force:
-            super().make_test_function(force)
-            self.test_function = self._with_running_means(self.test_function)
+            run_step = self._make_step_runner(self.test_step, 1)
+
+            def run_steps(iterator):
+                # In single calls, since fewer batches may be left for the last call.
+                logs = run_step(iterator)
+                with contextlib.suppress(StopIteration, tf.errors.OutOfRangeError):
+                    for _ in range(self.steps_per_execution - 1):
+                        logs = run_step(iterator)
+                return logs
+
+            self.test_function = run_steps
         return self.test_function
 
     def make_predict_function(self, force=False):
@@ -173,24 +184,59 @@ class TensorFlowStep(PlainStep):
                 self.predict_function = _for_all_shapes(self.predict_function)
         return self.predict_function
 
-    def _with_running_means(self, function):
-        """Returns Keras' function of an iterator, with logs that cover all replicas."""
-        means_of_replicas = self.get_metrics_result
+    def _make_step_runner(self, step, num_steps):
+        """Returns a function that takes `num_steps` steps on all replicas.
+
+        Keras' own loop, which tolerates a lack of batches, fails on several replicas if
+        a step has loops itself, as with rematerialization (TensorFlow 2.21).
+        """
+        strategy = self.distribute_strategy
+
+        def run_step(data):
+            results = strategy.run(step, (data,))
+            return {
+                name: strategy.experimental_local_results(result)[0]
+                for name, result in results.items()
+            }
+
+        def run_steps(iterator):
+            logs = run_step(next(iterator))
+            if num_steps > 1:
+                _, logs = tf.while_loop(
+                    lambda count, _: count < num_steps,
+                    lambda count, _: (count + 1, run_step(next(iterator))),
+                    (tf.ones((), "int32"), logs),
+                )
+            return self._with_global_means(logs)
+
+        def run_on_data(data):
+            return self._with_global_means(run_step(data))
+
         if not self.run_eagerly:
-            means_of_replicas = tf.function(means_of_replicas, autograph=False)
+            if num_steps > 1:
+                # Traced once, though it is called twice.
+                run_step = tf.function(run_step, autograph=False)
+            run_steps, run_on_data = (
+                tf.function(function, reduce_retracing=True, autograph=False)
+                for function in (run_steps, run_on_data)
+            )
 
         def run(iterator):
+            if not isinstance(iterator, ITERATORS):
+                return run_on_data(next(iterator))
             # Metrics of eager steps may not work in a graph, and are not built before.
             if isinstance(iterator, tf.data.Iterator) and not self.run_eagerly:
                 self.build_running_means(iterator.element_spec)
-            logs = function(iterator)
-            if self.num_replicas > 1:
-                # The logs of a replica have the means of its own parts of the batches.
-                means = means_of_replicas()
-                logs = logs | {name: means[name] for name in means if name in logs}
-            return logs
+            return run_steps(iterator)
 
         return run
+
+    def _with_global_means(self, logs):
+        if self.num_replicas == 1:
+            return logs
+        # The logs of a replica have the means of its own parts of the batches.
+        means = self.get_metrics_result()
+        return logs | {name: means[name] for name in means if name in logs}
 
     def build_running_means(self, batch_spec):
         if self.has_running_means:
