@@ -142,7 +142,7 @@ def test_invalid_arguments(folder):
     with pytest.raises(ValueError, match=message):
         pretraining_dataset(folder, BATCH_SIZE)
     config = PretrainingDataConfig(sequence_length=31)
-    with pytest.raises(ValueError, match="for token stores only; .*sequence_length=31"):
+    with pytest.raises(ValueError, match="only for token stores; .*sequence_length=31"):
         pretraining_validation_dataset(folder, BATCH_SIZE, config=config)
 
 

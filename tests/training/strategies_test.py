@@ -62,10 +62,10 @@ def test_several_processes_need_all_three_variables(monkeypatch):
     assert strategies.join_processes() == 1
     monkeypatch.setenv("KERAS_DISTRIBUTION_JOB_ADDRESSES", "10.0.0.1:2222")
     monkeypatch.setenv("KERAS_DISTRIBUTION_NUM_PROCESSES", "two")
-    with pytest.raises(ValueError, match="all three.*'two'.*PROCESS_ID': None"):
+    with pytest.raises(ValueError, match="three variables.*'two'.*PROCESS_ID': None"):
         strategies.join_processes()
     monkeypatch.setenv("KERAS_DISTRIBUTION_PROCESS_ID", "1")
-    with pytest.raises(ValueError, match="others numbers. Received: .*'two'"):
+    with pytest.raises(ValueError, match="two numbers. Received: .*'two'"):
         strategies.join_processes()
 
 
