@@ -1,6 +1,5 @@
 """Argument checks shared by several modules; errors give the name and the value."""
 
-import dataclasses
 import importlib
 import numbers
 import os
@@ -24,13 +23,6 @@ def shortened(text, num_characters=_SHOWN_CHARACTERS):
 def shown(value):
     """Returns a received value as errors show it: the beginning of its `repr`."""
     return shortened(repr(value))
-
-
-def check_positive_integers(instance):
-    """Raises a ValueError if an `int` field of a dataclass is not a positive integer."""
-    for field in dataclasses.fields(instance):
-        if field.type is int:
-            check_positive_integer(field.name, getattr(instance, field.name))
 
 
 def check_positive_integer(name, value):

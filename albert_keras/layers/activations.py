@@ -14,9 +14,9 @@ ACTIVATION_FUNCTIONS = {
 
 
 def activate(name, x, training=False):
-    """Applies one of `ACTIVATION_FUNCTIONS`, compiled in training on TensorFlow.
+    """Applies one of `ACTIVATION_FUNCTIONS`, in training on TensorFlow compiled.
 
-    Inference keeps to plain operations, which every server and phone has.
+    Inference uses plain operations, which all servers and phones support.
     """
     if training and keras.config.backend() == "tensorflow":
         from albert_keras.layers.tensorflow_kernels import compiled
@@ -26,10 +26,10 @@ def activate(name, x, training=False):
 
 
 def _round_once(function, x):
-    """Returns an activation in the type of `x`, computed in at least float32.
+    """Computes an activation in float32 or a wider type; returns the type of `x`.
 
-    Gelu is a dozen operations. Rounding each to bfloat16 loses more digits, and takes
-    longer on processors: five times as long where XLA compiles them.
+    Gelu consists of a dozen operations. If each is rounded to bfloat16, the result is
+    less accurate, and takes longer on CPUs: 5 times as long when XLA compiles it.
     """
     dtype = keras.backend.result_type(x.dtype, "float32")
     return ops.cast(function(ops.cast(x, dtype)), x.dtype)

@@ -1,4 +1,4 @@
-"""Multi-head self-attention sub-layer, and the functions that compute attention."""
+"""Multi-head self-attention sub-layer and the computation of attention."""
 
 import functools
 
@@ -11,7 +11,7 @@ from albert_keras.layers.seeds import dropout_with_seed
 
 
 def attention_scores(query, key, bias):
-    """Returns the attention probabilities, in at least float32.
+    """Returns the attention probabilities, in float32 or a wider type.
 
     Args:
         query, key: `(batch, sequence_length, num_heads, head_dim)`.
@@ -28,12 +28,12 @@ def attention_scores(query, key, bias):
 
 
 def weigh_values(scores, value, dropout=None):
-    """Returns the sums of values, weighed by attention probabilities.
+    """Returns the sums of values, weighted by attention probabilities.
 
     Args:
         scores: `(batch, num_heads, sequence_length, sequence_length)`.
-        value: `(batch, sequence_length, num_heads, head_dim)`, as the result.
-        dropout: Function of the probabilities, or `None`.
+        value: `(batch, sequence_length, num_heads, head_dim)`, the shape of the result.
+        dropout: Function that drops probabilities, or `None`.
     """
     weights = ops.cast(scores, value.dtype)
     if dropout is not None:
@@ -42,47 +42,41 @@ def weigh_values(scores, value, dropout=None):
     return ops.transpose(context, (0, 2, 1, 3))
 
 
-def plain_attention(query, key, value, bias, dropout=None):
-    """Computes attention in single operations, on every backend and with dropout."""
-    return weigh_values(attention_scores(query, key, bias), value, dropout)
+def attend(query, key, value, bias, dropout=None):
+    """Computes attention with the fastest function of the backend.
 
+    `keras.ops.dot_product_attention` uses flash attention where the device supports it.
+    But it has no dropout, its softmax is in float32, and on TensorFlow it consists of
+    more operations than `attention_scores` and `weigh_values`.
 
-def fused_attention(query, key, value, bias, dropout=None):
-    """Computes attention by `keras.ops.dot_product_attention`, which has no dropout.
-
-    The backend chooses its kernel, flash attention where the device has it.
+    Args:
+        query, key, value: `(batch, sequence_length, num_heads, head_dim)`, also the shape
+            of the result.
+        bias: As for `attention_scores`.
+        dropout: As for `weigh_values`.
     """
-    if dropout is not None:
-        raise ValueError(
-            "Fused attention has no dropout. Received: "
-            f'dropout={dropout}. Use `ATTENTION["plain"]`.'
-        )
-    return ops.dot_product_attention(query, key, value, bias=bias)
-
-
-# Functions `(query, key, value, bias, dropout)` of tensors `(batch, sequence_length,
-# num_heads, head_dim)`, a bias broadcastable to `(batch, num_heads, sequence_length,
-# sequence_length)`, and a function that drops probabilities, or `None`. They return the
-# context, shaped as the query.
-ATTENTION = {"plain": plain_attention, "fused": fused_attention}
+    is_wide = keras.backend.standardize_dtype(query.dtype) == "float64"
+    if dropout is None and not is_wide and keras.config.backend() != "tensorflow":
+        return ops.dot_product_attention(query, key, value, bias=bias)
+    return weigh_values(attention_scores(query, key, bias), value, dropout)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class SelfAttention(ConfiguredLayer):
     """Attention sub-layer: multi-head self-attention, dropout, residual, normalization.
 
-    Replaces `keras.layers.MultiHeadAttention` for three reasons: the kernels keep the
-    two dimensions of the published files, scores are masked in float32 under every
-    dtype policy, and dropout takes seeds drawn outside, as rematerialization needs.
+    It replaces `keras.layers.MultiHeadAttention` for three reasons: its kernels have the
+    two dimensions of the published files, scores are masked in float32 with every dtype
+    policy, and dropout takes seeds that are drawn before, for rematerialization.
 
     Input shape:
-        `x` `(batch, sequence_length, hidden_dim)`; `bias` as `attention_bias` returns
-        it; `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None`.
+        `x` `(batch, sequence_length, hidden_dim)`; `bias`, a result of `attention_bias`;
+        `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None`.
 
     Output shape:
         As `x`; with `return_attention_scores=True` also the attention probabilities,
         `(batch, num_heads, sequence_length, sequence_length)`. With block attention they
-        are computed for all pairs of tokens, and 0 for those beyond the blocks.
+        are computed for all pairs of tokens, and are 0 outside the blocks.
 
     Reference: google-research/albert modeling.py `attention_layer`.
     """
@@ -116,7 +110,7 @@ class SelfAttention(ConfiguredLayer):
                 dropout_with_seed, rate=config.attention_dropout_rate, seed=seeds[0]
             )
         rows = flatten_sequences(x)
-        # Each (batch, sequence_length, num_heads, head_dim).
+        # (batch, sequence_length, num_heads, head_dim) each
         query, key, value = (
             self._split_heads(dense(rows), x)
             for dense in (self.query, self.key, self.value)
@@ -136,30 +130,17 @@ class SelfAttention(ConfiguredLayer):
         return (output, scores) if return_attention_scores else output
 
     def _attend(self, query, key, value, bias, dropout, training):
-        """Returns the context, computed by the fastest function."""
-        attend = functools.partial(
-            ATTENTION[_fastest_attention(dropout, self.compute_dtype)], dropout=dropout
-        )
+        """Returns the context, in blocks if the rows are long enough."""
+        compute = functools.partial(attend, dropout=dropout)
         if has_blocks(self.albert_config, query.shape[1]):
             return block_attention(
-                query, key, value, bias, attend, self.albert_config, training
+                query, key, value, bias, compute, self.albert_config, training
             )
-        return attend(query, key, value, bias)
+        return compute(query, key, value, bias)
 
     def _split_heads(self, rows, x):
-        """Reshapes rows to the sequences of `x`, and to heads."""
+        """Reshapes rows to the sequences of `x` with separate heads."""
         batch, sequence_length, hidden_dim = ops.shape(x)
         num_heads = self.albert_config.num_heads
         shape = (batch, sequence_length, num_heads, hidden_dim // num_heads)
         return ops.reshape(rows, shape)
-
-
-def _fastest_attention(dropout, dtype):
-    """Returns the key of `ATTENTION` to use.
-
-    On TensorFlow, Keras' function is made of the same single operations, and has more of
-    them. Everywhere, its softmax is in float32.
-    """
-    on_tensorflow = keras.config.backend() == "tensorflow"
-    needs_plain = dropout is not None or dtype == "float64" or on_tensorflow
-    return "plain" if needs_plain else "fused"

@@ -1,18 +1,18 @@
-"""Additive masks of attention scores."""
+"""Additive masks for attention scores."""
 
 from keras import ops
 
-# The original's additive mask: the softmax of a masked position is exactly 0, and
-# float16, which overflows beyond 65504, holds it too.
+# The original's value: the softmax of a masked position is exactly 0, and float16, whose
+# maximum is 65504, can represent it.
 MASKED_SCORE = -10000.0
 
 
 def attention_bias(attention_mask):
-    """Returns the bias that removes masked positions from attention.
+    """Returns the bias that masks positions in attention.
 
     Args:
-        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
-            for each query, `(batch, sequence_length, sequence_length)`.
+        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or a mask for
+            each query, `(batch, sequence_length, sequence_length)`.
 
     Returns:
         float32, `(batch, 1, 1, sequence_length)` or `(batch, 1, sequence_length,
@@ -30,7 +30,7 @@ def attention_bias(attention_mask):
             "`attention_mask` must have the shape (batch, sequence_length) or (batch, "
             f"sequence_length, sequence_length). Received: shape {attention_mask.shape}."
         )
-    # The new axes stand for all heads and, for a padding mask, all queries.
-    # LiteRT has no operation for `[:, None, None]` of an unknown length.
+    # The new axes are broadcast over heads and, for a padding mask, over queries.
+    # LiteRT has no operation for `[:, None, None]` with an unknown length.
     mask = ops.expand_dims(attention_mask, 1 if num_axes == 3 else (1, 2))
     return (mask - 1.0) * -MASKED_SCORE

@@ -1,9 +1,9 @@
-"""Attention in blocks: each token attends to its neighbourhood and to the first tokens.
+"""Block attention: each token attends to its neighbourhood and to the first tokens.
 
-Time and memory grow with the length of a row, and not with its square. The weights are
-those of full attention. Blocks of `block_size` tokens attend to `num_window_blocks`
-blocks on each side; the first `num_global_blocks` attend to all, and all to them. There
-are no random blocks, which BigBird adds with little effect.
+Time and memory grow linearly with the length of a row. The weights are the same as with
+full attention. A block of `block_size` tokens attends to `num_window_blocks` blocks on
+each side. The first `num_global_blocks` attend to all blocks, and all blocks to them.
+BigBird adds random blocks, with little effect; there are none here.
 
 Reference: Beltagy et al. 2020, Longformer, section 3; Zaheer et al. 2020, BigBird.
 """
@@ -13,14 +13,14 @@ from functools import partial
 from keras import ops
 
 from albert_keras.layers.attention_bias import MASKED_SCORE, attention_bias
-from albert_keras.layers.pieces import PIECE_LENGTH, concatenate_in_turn, slices
+from albert_keras.layers.chunks import CHUNK_LENGTH, concatenate_in_turn, slices
 
 
 def has_blocks(config, sequence_length):
-    """Returns whether attention to rows of this length is computed in blocks.
+    """Returns whether attention in rows of this length is computed in blocks.
 
-    In short rows all tokens attend to each other. `sequence_length` is None where a graph
-    for any length is traced.
+    In short rows all tokens attend to each other. `sequence_length` is `None` while a
+    graph for any length is traced.
     """
     if config.attention == "full" or sequence_length is None:
         return config.attention == "block"
@@ -29,7 +29,7 @@ def has_blocks(config, sequence_length):
 
 
 def block_bias(config, sequence_length):
-    """Returns the bias that makes full attention equal to attention in blocks.
+    """Returns the bias with which full attention equals block attention.
 
     Returns:
         float32, `(1, 1, sequence_length, sequence_length)`.
@@ -49,15 +49,15 @@ def block_attention(query, key, value, bias, attend, config, training=False):
         bias: `(batch, 1, 1, sequence_length)`.
         attend: Function `(query, key, value, bias)` that computes full attention.
         config: `AlbertConfig`.
-        training: bool. Whether a gradient is taken. If not, and the length is known, few
-            blocks at a time are computed.
+        training: bool. Whether gradients are computed. If not, and the length is known,
+            a few blocks are computed at a time.
 
     Returns:
-        Context, shaped as the query.
+        Context, with the shape of the query.
     """
     if bias.shape[2] != 1:
         raise ValueError(
-            'attention="block" takes a padding mask (batch, sequence_length), and no '
+            'attention="block" needs a padding mask (batch, sequence_length), without '
             f"packed rows. Received: a bias of shape {bias.shape}. Use rows with one "
             'example each, or attention="full".'
         )
@@ -71,20 +71,20 @@ def block_attention(query, key, value, bias, attend, config, training=False):
         return ops.reshape(_pad(x, num_blocks * size, fill), (batch, num_blocks, -1))
 
     queries, keys, values = (blocks_of(x, num_blocks) for x in (query, key, value))
-    # One more block, of masked keys.
+    # With one more block, whose keys are all masked.
     biases = blocks_of(ops.squeeze(bias, (1, 2)), num_blocks + 1, MASKED_SCORE)
 
     def attend_globally():
         return attend(query[:, : num_global * size], key, value, bias)
 
-    def attend_in_blocks(piece):
-        attended = keys_of_blocks[piece]
-        # In place of the masked block any other will do.
+    def attend_in_blocks(chunk):
+        attended = keys_of_blocks[chunk]
+        # The masked block has no keys and values; those of another block are used.
         existing = ops.minimum(attended, num_blocks - 1)
-        # Each block is a row of its own.
+        # Each block is a row for `attend`.
         num_rows = batch * ops.shape(attended)[0]
         context = attend(
-            ops.reshape(queries[:, piece], (num_rows, size, *heads)),
+            ops.reshape(queries[:, chunk], (num_rows, size, *heads)),
             ops.reshape(ops.take(keys, existing, axis=1), (num_rows, -1, *heads)),
             ops.reshape(ops.take(values, existing, axis=1), (num_rows, -1, *heads)),
             ops.reshape(ops.take(biases, attended, axis=1), (num_rows, 1, 1, -1)),
@@ -92,18 +92,19 @@ def block_attention(query, key, value, bias, attend, config, training=False):
         return ops.reshape(context, (batch, -1, *heads))
 
     known_blocks = None if training else keys_of_blocks.shape[0]
-    pieces = slices(known_blocks, max(1, PIECE_LENGTH // size), start=num_global)
-    functions = [attend_globally, *(partial(attend_in_blocks, each) for each in pieces)]
+    chunks = slices(known_blocks, max(1, CHUNK_LENGTH // size), start=num_global)
+    functions = [attend_globally, *(partial(attend_in_blocks, each) for each in chunks)]
     return concatenate_in_turn(functions)[:, :sequence_length]
 
 
 def _keys_of_blocks(num_blocks, config):
-    """Returns which blocks of keys each block attends to.
+    """Returns the numbers of the blocks of keys that each block attends to.
 
     Returns:
-        int32, `(num_blocks, num_global_blocks + window)`: the global blocks, and those of
-        the window that are not global. Beyond the last block stands `num_blocks`, so
-        that no key counts twice. Global blocks attend to all; their rows are not used.
+        int32, `(num_blocks, num_global_blocks + window)`: the global blocks, then the
+        blocks of the window. `num_blocks`, the masked block, is in place of blocks that
+        do not exist or are global, so that no key counts twice. The rows of global
+        blocks are not used.
     """
     first, margin = config.num_global_blocks, config.num_window_blocks
     # (num_blocks, 1)
@@ -115,7 +116,7 @@ def _keys_of_blocks(num_blocks, config):
 
 
 def _pad(x, length, fill=0):
-    """Pads the second axis at its end."""
+    """Pads the second axis at the end."""
     padding = [(0, 0), (0, length - ops.shape(x)[1])]
     padding += [(0, 0)] * (len(x.shape) - 2)
     return ops.pad(x, padding, constant_values=fill)

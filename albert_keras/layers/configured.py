@@ -1,4 +1,4 @@
-"""Base class of the layers that take an `AlbertConfig`."""
+"""Base class of layers with an `AlbertConfig`."""
 
 import keras
 from keras import ops
@@ -7,10 +7,10 @@ from albert_keras.config import AlbertConfig
 
 
 class ConfiguredLayer(keras.layers.Layer):
-    """Layer whose hyperparameters, with their defaults, are those of an `AlbertConfig`.
+    """Layer with the hyperparameters of an `AlbertConfig`.
 
     Args:
-        albert_config: `AlbertConfig`, or the dict of a saved layer.
+        albert_config: `AlbertConfig`, or its dict when a saved layer is loaded.
         **kwargs: Keras layer arguments (`name`, `dtype`).
     """
 
@@ -21,7 +21,7 @@ class ConfiguredLayer(keras.layers.Layer):
         self.albert_config = albert_config
 
     def dense(self, units, name):
-        """Returns a dense layer with the original's initializer and our dtype policy."""
+        """Returns a dense layer with the original's initializer and this dtype policy."""
         return keras.layers.Dense(
             units,
             kernel_initializer=truncated_normal(self.albert_config),
@@ -30,7 +30,7 @@ class ConfiguredLayer(keras.layers.Layer):
         )
 
     def layer_norm(self, name="layer_norm"):
-        """Returns a layer normalization with the config's epsilon and our dtype."""
+        """Returns a layer normalization with the config's epsilon and dtype policy."""
         return keras.layers.LayerNormalization(
             epsilon=self.albert_config.layer_norm_epsilon,
             dtype=self.dtype_policy,
@@ -44,12 +44,12 @@ class ConfiguredLayer(keras.layers.Layer):
 def flatten_sequences(x):
     """Reshapes `(batch, sequence_length, dim)` to `(batch * sequence_length, dim)`.
 
-    Dense layers take such rows. For three axes of unknown sizes TensorFlow computes the
-    order of the axes in the graph, which XLA cannot compile in a loop.
+    Dense layers get such rows. For three axes of unknown sizes TensorFlow would compute
+    the order of the axes in the graph, which XLA cannot compile in a loop.
     """
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
 def truncated_normal(albert_config):
-    """Returns the initializer of every table and kernel, as modeling.py has it."""
+    """Returns the initializer of all tables and kernels in Google's `modeling.py`."""
     return keras.initializers.TruncatedNormal(stddev=albert_config.initializer_range)

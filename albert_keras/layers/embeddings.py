@@ -1,4 +1,4 @@
-"""Factorized embedding: tables narrower than the encoder, and a projection."""
+"""Factorized embedding: tables narrower than the encoder, then a projection."""
 
 import keras
 import keras_hub
@@ -12,13 +12,13 @@ from albert_keras.layers.seeds import Dropout
 class FactorizedEmbedding(ConfiguredLayer):
     """Sum of token, position and segment embeddings of width E, projected to width H.
 
-    The order is the original's: sum, layer normalization and dropout at width E, then
-    the projection. It has a bias, and is left out where E equals H, unless the config has
-    `always_project_embeddings`.
+    As in the original, the sum, layer normalization and dropout have width E; then
+    follows the projection, with a bias. There is no projection if E equals H, unless the
+    config has `always_project_embeddings`.
 
     Input shape:
         `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`;
-        `position_ids` of the same shape, or `None` to count each row from 0.
+        `position_ids` of the same shape, or `None` for 0, 1, 2, ... in each row.
 
     Output shape:
         `(batch, sequence_length, hidden_dim)`.
@@ -75,12 +75,12 @@ class FactorizedEmbedding(ConfiguredLayer):
                 f"sequence_length={sequence_length}, max_sequence_length={longest}. "
                 "Truncate the input, or build the model with more positions."
             )
-        # Each (batch, sequence_length, embedding_dim).
+        # (batch, sequence_length, embedding_dim) each
         tokens = self.token_embedding(token_ids)
         positions = self.position_embedding(tokens)
         if position_ids is not None:
-            # Not looked up in the table: the gradient would be of slices, which enter
-            # the clipping norm one by one, unlike the gradient of unpacked rows.
+            # A lookup in the table would have a gradient of slices. The clipping norm
+            # counts each slice, so it would differ from the norm of unpacked rows.
             positions = take_tokens(positions, position_ids)
         x = tokens + positions + self.segment_embedding(segment_ids)
         x = self.dropout(self.normalization(x), training=training)

@@ -1,4 +1,4 @@
-"""Transformer layer with shareable sub-layers, and the stack of all depths."""
+"""Transformer layer with shareable sub-layers, and the stack of all layers."""
 
 from itertools import groupby
 
@@ -14,7 +14,7 @@ from albert_keras.layers.seeds import ReplicaSeedGenerator
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class TransformerEncoder(ConfiguredLayer):
-    """Post-norm transformer layer of two sub-layers, each its own or shared.
+    """Post-norm transformer layer of two sub-layers, each of which may be shared.
 
     Args:
         attention: `SelfAttention`, or `None` for a new one. Pass the same object to
@@ -22,7 +22,7 @@ class TransformerEncoder(ConfiguredLayer):
         feed_forward: `FeedForward`, or `None` for a new one. Shared in the same way.
 
     Input and output shape:
-        As `SelfAttention`; where `seeds` are `None`, it draws them.
+        As for `SelfAttention`. If `seeds` is `None`, the layer draws its own.
 
     Reference: Vaswani et al. 2017, section 3.1; Lan et al. 2020, section 3.1
     "Cross-layer parameter sharing".
@@ -77,9 +77,10 @@ class TransformerEncoder(ConfiguredLayer):
         return (output, *scores) if scores else output
 
     def draw_seeds(self, num_calls=1):
-        """Returns the dropout seeds of calls in a row; `None` without dropout.
+        """Returns the dropout seeds of the next calls, or `None` without dropout.
 
-        They are integers, `(num_calls, num_seeds, 2)`.
+        Returns:
+            Integers, `(num_calls, num_seeds, 2)`.
         """
         config = self.albert_config
         if config.dropout == config.attention_dropout_rate == 0.0:
@@ -96,15 +97,15 @@ class EncoderStack(ConfiguredLayer):
         encoders: List that `build_encoders` returned, or `None` to build it.
 
     Attributes:
-        depth: Number of encoders that are applied, or `None` for all. Training may begin
-            with fewer; a graph that was traced before keeps its depth.
+        depth: Number of encoders to apply, or `None` for all. Training may begin with
+            fewer. A graph that was traced before keeps its depth.
 
     Call arguments:
         x: `(batch, sequence_length, hidden_dim)`.
         attention_mask: See `attention_bias`.
         training: bool. Whether to apply dropout.
-        every_layer: Function `(index, x)` called with each layer's index from 0 and
-            output; in a compiled graph while it is traced.
+        every_layer: Function `(index, x)`, called with the index (from 0) and output of
+            each layer; in a compiled graph, called while it is traced.
         return_attention_scores: bool.
 
     Output shape:
@@ -156,18 +157,18 @@ class EncoderStack(ConfiguredLayer):
     def compute_output_spec(self, x, attention_mask, training=False, **options):
         if any(options.values()):
             return super().compute_output_spec(x, attention_mask, training, **options)
-        # Stated, since tracing `call` makes deep models slow to build.
+        # Without this, Keras would trace `call`, and deep models would be slow to build.
         return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
     def _apply(self, encoders, x, bias, training):
         """Applies encoders in the way that suits the backend."""
-        runs = [(encoder, len(list(same))) for encoder, same in groupby(encoders)]
+        groups = [(encoder, len(list(same))) for encoder, same in groupby(encoders)]
         rematerialized = training and self.albert_config.rematerialization
         if rematerialized and keras.config.backend() == "tensorflow":
-            from albert_keras.layers.tensorflow_kernels import run_rematerialized
+            from albert_keras.layers.tensorflow_kernels import apply_rematerialized
 
-            return run_rematerialized(runs, x, bias)
-        for encoder, depth in runs:
+            return apply_rematerialized(groups, x, bias)
+        for encoder, depth in groups:
             seeds = encoder.draw_seeds(depth) if training else None
             for index in range(depth):
                 layer_seeds = None if seeds is None else ops.unstack(seeds[index])
@@ -179,17 +180,17 @@ def build_encoders(albert_config, dtype=None):
     """Builds the encoders of all depths, each shared sub-layer once.
 
     Args:
-        albert_config: `AlbertConfig`. `sharing` says which sub-layers exist once a
-            group and which once a layer.
+        albert_config: `AlbertConfig`. Its `sharing` selects the sub-layers that are
+            shared by the layers of a group.
         dtype: Keras dtype policy of the layers.
 
     Returns:
         List of `num_layers * num_inner_repetitions` `TransformerEncoder`, in the order
-        of application; a shared encoder is in the list several times.
+        of application; shared encoders occur several times.
 
-    Reference: google-research/albert modeling.py `transformer_model`; group of layer i is
-    `i * num_groups // num_layers` in integers (the original divides in floating point,
-    which gives the same group for every released config).
+    Reference: google-research/albert modeling.py `transformer_model`. The group of layer
+    i is `i * num_groups // num_layers` in integers; the original divides in floating
+    point, which gives the same groups for all released configs.
     """
     layers, in_order = {}, []
 
@@ -209,7 +210,7 @@ def build_encoders(albert_config, dtype=None):
             name = shared if albert_config.sharing == "all" else own
             encoder = layer_of(TransformerEncoder, name, attention, feed_forward)
             if not encoder.built:
-                # Not left to the stack, whose name would begin the variables' paths, by
+                # Not built by the stack, whose name would be in the variables' paths, by
                 # which checkpoints and converters find them.
                 encoder.build((None, None, albert_config.hidden_dim))
             in_order.append(encoder)

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from albert_keras.layers.activations import activate
+from albert_keras.layers.chunks import concatenate_in_turn, slices
 from albert_keras.layers.configured import ConfiguredLayer, flatten_sequences
-from albert_keras.layers.pieces import concatenate_in_turn, slices
 from albert_keras.layers.seeds import dropout_with_seed
 
 
@@ -16,7 +16,7 @@ class FeedForward(ConfiguredLayer):
     """Feed-forward sub-layer: two dense layers, dropout, residual, normalization.
 
     Input shape:
-        `(batch, sequence_length, hidden_dim)`, as the output; `seeds`, a list of
+        `(batch, sequence_length, hidden_dim)`, also the output shape; `seeds`, a list of
         `num_seeds` dropout seeds `(2,)`, or `None`.
 
     Reference: google-research/albert modeling.py `attention_ffn_block`.
@@ -38,11 +38,11 @@ class FeedForward(ConfiguredLayer):
         self.normalization.build((None, None, config.hidden_dim))
 
     def call(self, x, seeds=None, training=False):
-        def apply(piece):
-            return self._apply(x[:, piece], seeds, training)
+        def apply(chunk):
+            return self._apply(x[:, chunk], seeds, training)
 
-        pieces = slices(None if training else x.shape[1])
-        return concatenate_in_turn([partial(apply, piece) for piece in pieces])
+        chunks = slices(None if training else x.shape[1])
+        return concatenate_in_turn([partial(apply, chunk) for chunk in chunks])
 
     def _apply(self, x, seeds, training):
         config = self.albert_config

@@ -1,4 +1,4 @@
-"""Heads of masked words and exits. Plain dense heads need no class."""
+"""Heads for masked words, early exits and multiple choice."""
 
 import keras
 from keras import ops
@@ -10,10 +10,10 @@ from albert_keras.layers.positions import take_tokens
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class MaskedLMHead(ConfiguredLayer):
-    """Logits over the vocabulary at the masked positions, from the tied token table.
+    """Logits over the vocabulary at masked positions, with the tied token table.
 
-    Replaces keras-hub's head, whose layer normalization has another epsilon, and which
-    fails inside a model under a global `mixed_bfloat16` policy.
+    It replaces keras-hub's head, whose layer normalization has another epsilon, and
+    which fails inside a model with a global `mixed_bfloat16` policy.
 
     Args:
         token_embedding: The backbone's token embedding, whose table is shared.
@@ -23,7 +23,7 @@ class MaskedLMHead(ConfiguredLayer):
         integers, `(batch, num_predictions)`.
 
     Output shape:
-        `(batch, num_predictions, vocabulary_size)`, float32 under mixed precision.
+        `(batch, num_predictions, vocabulary_size)`, float32 with mixed precision.
 
     Reference: google-research/albert run_pretraining.py `get_masked_lm_output`.
     """
@@ -62,15 +62,14 @@ class MaskedLMHead(ConfiguredLayer):
         # (batch, num_predictions, embedding_dim)
         x = self.normalization(x)
         logits = self.token_embedding(x, reverse=True)
-        # At least float32: losses over a whole vocabulary need more than half
-        # precision.
+        # Losses over a whole vocabulary need at least float32.
         dtype = keras.backend.result_type(logits.dtype, "float32")
         return ops.cast(logits, dtype) + ops.cast(self.output_bias, dtype)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class ExitHeads(ConfiguredLayer):
-    """A dense layer for each depth but the last one, whose head is the model's own.
+    """A dense layer for each depth except the last, which has the model's own head.
 
     Args:
         num_classes: int. Units of each dense layer.
@@ -102,3 +101,33 @@ class ExitHeads(ConfiguredLayer):
 
     def get_config(self):
         return {**super().get_config(), "num_classes": self.num_classes}
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class ChoicesToRows(keras.layers.Layer):
+    """Makes a row of each choice of multiple-choice examples.
+
+    Input shape:
+        `(batch, num_choices, sequence_length)`.
+
+    Output shape:
+        `(batch * num_choices, sequence_length)`.
+    """
+
+    def call(self, x):
+        return ops.reshape(x, (-1, ops.shape(x)[2]))
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class RowsToChoices(keras.layers.Layer):
+    """Puts the scores of the choices of each example back into one row.
+
+    Input shape:
+        Scores `(batch * num_choices, 1)`, and any tensor `(batch, num_choices, ...)`.
+
+    Output shape:
+        `(batch, num_choices)`.
+    """
+
+    def call(self, scores, choices):
+        return ops.reshape(scores, (-1, ops.shape(choices)[1]))

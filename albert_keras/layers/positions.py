@@ -1,14 +1,17 @@
-"""Functions on token positions: gathering, and examples of packed rows."""
+"""Token positions: gathering vectors, and the examples of packed rows."""
 
 from keras import ops
 
 
 def take_tokens(x, positions):
-    """Returns the vectors of the tokens at the given positions.
+    """Returns the vectors of the tokens at given positions.
 
     Args:
         x: `(batch, sequence_length, dim)`.
-        positions: Integers, `(batch, num_positions)`; the result has these axes and dim.
+        positions: Integers, `(batch, num_positions)`.
+
+    Returns:
+        `(batch, num_positions, dim)`.
     """
     # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
     indices = ops.expand_dims(ops.cast(positions, "int32"), axis=2)
@@ -27,7 +30,7 @@ def same_example_mask(sequence_ids):
     Returns:
         Booleans, `(batch, sequence_length, sequence_length)`.
     """
-    # Floats, since TensorFlow keeps int32 in the host's memory on every device.
+    # Floats, because TensorFlow keeps int32 tensors in host memory.
     ids = ops.cast(sequence_ids, "float32")
     return ops.equal(ops.expand_dims(ids, axis=2), ops.expand_dims(ids, axis=1))
 
@@ -36,11 +39,11 @@ def positions_in_example(mask):
     """Returns the position of each token in its own example.
 
     Args:
-        mask: Booleans, `(batch, sequence_length, sequence_length)`, true where two
-            tokens are of the same example.
+        mask: Booleans, `(batch, sequence_length, sequence_length)`, true for two tokens
+            of the same example.
 
     Returns:
-        int32, `(batch, sequence_length)`; padding is counted from 0 too.
+        int32, `(batch, sequence_length)`; positions of padding also begin at 0.
 
     Example:
 
@@ -48,6 +51,6 @@ def positions_in_example(mask):
     >>> ops.convert_to_numpy(positions_in_example(mask))[0].tolist()
     [0, 1, 0, 1, 2, 0]
     """
-    # Counts the tokens of the example up to this one. float32 is exact to 2^24.
+    # Counts the example's tokens up to each position. float32 is exact up to 2^24.
     counts = ops.sum(ops.tril(ops.cast(mask, "float32")), axis=2)
     return ops.cast(counts, "int32") - 1

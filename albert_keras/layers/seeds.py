@@ -1,4 +1,4 @@
-"""Dropout seeds that differ between replicas and can be used twice."""
+"""Dropout seeds that differ between replicas and can be used repeatedly."""
 
 import keras
 import numpy as np
@@ -8,22 +8,22 @@ from keras import ops
 class ReplicaSeedGenerator(keras.random.SeedGenerator):
     """`keras.random.SeedGenerator` whose seeds differ between `tf.distribute` replicas.
 
-    Keras mirrors the generator's state, so that each replica would drop the same places
-    of its part of the batch. On JAX, one program draws for the whole batch.
+    Keras mirrors the generator's state, so all replicas would drop the same positions in
+    their parts of the batch. On JAX, one program draws for the whole batch.
     """
 
     def next(self, ordered=True):
         return _differ_between_replicas(super().next(ordered))
 
     def draw(self, num_seeds):
-        """Returns the seeds that as many calls of `next` return, `(num_seeds, 2)`.
+        """Returns the seeds of the next `num_seeds` calls of `next`, `(num_seeds, 2)`.
 
-        One change of the state, however many: in a deep model these would be most of
-        the graph's nodes.
+        It changes the state only once. In a deep model, separate changes would be most
+        of the graph's nodes.
         """
         dtype = self.state.dtype
         counts = np.stack([np.zeros(num_seeds), np.arange(num_seeds)], axis=1)
-        # Times 1 makes a copy, which the change of the state leaves as it is.
+        # The product with 1 is a copy, which does not change with the state.
         first = self.state.value * 1
         self.state.assign(first + ops.convert_to_tensor([0, num_seeds], dtype))
         seeds = first + ops.convert_to_tensor(counts.astype(dtype))
@@ -39,10 +39,10 @@ def _differ_between_replicas(seeds):
 
 
 class DrawnSeed(keras.random.SeedGenerator):
-    """Generator that returns one drawn seed, since Keras takes no tensors as seeds."""
+    """Generator that returns a drawn seed, because Keras takes no tensors as seeds."""
 
     def __init__(self, seed):
-        # Without the base class' state, which cannot be made while a graph is traced.
+        # Does not create the base class' state, which is not possible inside a graph.
         self.drawn = seed
 
     def next(self, ordered=True):
@@ -50,23 +50,23 @@ class DrawnSeed(keras.random.SeedGenerator):
 
 
 def dropout_with_seed(x, rate, seed):
-    """Applies dropout with a seed drawn beforehand.
+    """Applies dropout with a seed that was drawn before.
 
     Args:
         x: Tensor.
         rate: float in [0, 1). Share of values to drop.
-        seed: Integers, `(2,)`, as `ReplicaSeedGenerator` draws them. The same seed drops
-            the same places, as a recomputed layer must.
+        seed: Integers, `(2,)`, from `ReplicaSeedGenerator`. The same seed drops the same
+            positions, as recomputed layers must.
     """
     if keras.config.backend() == "torch":
-        # Of both numbers PyTorch's generator takes the sum, and Keras takes an integer.
+        # Keras needs an int on PyTorch, whose generator uses the sum of both numbers.
         return keras.random.dropout(x, rate, seed=int(seed[0] + seed[1]))
     return keras.random.dropout(x, rate, seed=DrawnSeed(seed))
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class Dropout(keras.layers.Layer):
-    """`keras.layers.Dropout` that drops other places on each `tf.distribute` replica.
+    """`keras.layers.Dropout` that drops different positions on each replica.
 
     Args:
         rate: float in [0, 1). Share of values to drop in training.

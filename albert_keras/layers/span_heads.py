@@ -1,4 +1,4 @@
-"""Answer-span heads: start, end given a start, and whether there is no answer."""
+"""Answer-span heads: start, end for a given start, and no answer."""
 
 import keras
 from keras import ops
@@ -8,20 +8,20 @@ from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.layers.seeds import Dropout
 
-# The original's value. Half precision cannot hold it.
+# The original's value. Half precision cannot represent it.
 MASKED_LOGIT = -1e30
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class StartLogits(ConfiguredLayer):
-    """Logit of each token for being the start of the answer.
+    """Logit of each token for the start of the answer.
 
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `answer_mask`, integers,
         `(batch, sequence_length)`, 1 where an answer may start or end.
 
     Output shape:
-        `(batch, sequence_length)`, float32 under mixed precision, -1e30 where
+        `(batch, sequence_length)`, float32 with mixed precision, -1e30 where
         `answer_mask` is 0.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `start_logits`.
@@ -40,17 +40,17 @@ class StartLogits(ConfiguredLayer):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class EndLogits(ConfiguredLayer):
-    """Logit of each token for being the end of the answer, for each given start.
+    """Logit of each token for the end of the answer, for each given start.
 
-    The vectors of token and start, concatenated, pass through a dense layer with tanh, a
+    The concatenated vectors of token and start pass through a dense layer with tanh, a
     layer normalization, and a dense layer of one output.
 
     Input shape:
-        `tokens` and `answer_mask` as `StartLogits`; between them `start_positions`,
+        `tokens` and `answer_mask` as for `StartLogits`; between them `start_positions`,
         integers, `(batch, num_starts)`.
 
     Output shape:
-        `(batch, num_starts, sequence_length)`, otherwise as `StartLogits`.
+        `(batch, num_starts, sequence_length)`, otherwise as for `StartLogits`.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `end_logits`.
     """
@@ -75,8 +75,8 @@ class EndLogits(ConfiguredLayer):
 
     def call(self, tokens, start_positions, answer_mask):
         starts = take_tokens(tokens, start_positions)
-        # The product of a concatenation is the sum of two products. So each vector is
-        # multiplied once, and no pair is ever concatenated.
+        # The product with a concatenation is the sum of two products. So each vector is
+        # multiplied once, and pairs are never concatenated.
         token_kernel, start_kernel = ops.split(self.hidden_kernel, 2)
         # (batch, num_starts, hidden_dim) and (batch, sequence_length, hidden_dim)
         starts = ops.matmul(starts, start_kernel) + self.hidden_bias
@@ -91,16 +91,16 @@ class EndLogits(ConfiguredLayer):
 class UnanswerableLogit(ConfiguredLayer):
     """Logit of the question having no answer in the text.
 
-    The mean of the tokens, weighed by the start probabilities, and the first token,
-    concatenated, pass through a dense layer with tanh, dropout at the rate `dropout`,
-    and a dense layer without a bias.
+    The mean of the tokens, weighted by the start probabilities, is concatenated with the
+    first token. A dense layer with tanh, dropout with rate `dropout`, and a dense layer
+    without bias follow.
 
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `start_probabilities` `(batch,
         sequence_length)`.
 
     Output shape:
-        `(batch, 1)`, float32 under mixed precision.
+        `(batch, 1)`, float32 with mixed precision.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `answer_class`.
     """
@@ -131,19 +131,19 @@ class MostProbable(keras.layers.Layer):
     """The most probable positions and their log-probabilities.
 
     Args:
-        num_positions: int > 0. All positions are returned where there are fewer.
+        num_positions: int > 0. If there are fewer positions, all are returned.
 
     Input shape:
         Logits `(..., sequence_length)`.
 
     Output shape:
         Tuple of log-probabilities, of the logits' type, and positions, int32, both
-        `(..., num_positions)`, the most probable first.
+        `(..., num_positions)`, in decreasing order of probability.
     """
 
     def __init__(self, num_positions, **kwargs):
         check_positive_integer("num_positions", num_positions)
-        # Half precision cannot hold the masked logits.
+        # Half precision cannot represent the masked logits.
         super().__init__(**{"autocast": False, **kwargs})
         self.num_positions = num_positions
 

@@ -1,22 +1,22 @@
-"""TensorFlow-only code of the layers: rematerialization, seeds of replicas, activations.
+"""TensorFlow code of the layers: rematerialization, seeds of replicas, activations.
 
-The other modules of this folder are written in `keras.ops`, and import this one only
-where TensorFlow is the backend. Each function has no counterpart in Keras, or training is
-slower or larger without it. JAX compiles the whole step and needs none of them.
+The other modules of this folder use `keras.ops`, and import this one only on TensorFlow.
+Keras has no counterpart of these functions, or training is slower or needs more memory
+without them. JAX compiles the whole step and does not need them.
 """
 
 import functools
 
 import tensorflow as tf
 
-# 2^32 divided by the golden ratio. Odd, so that no two replicas share a seed.
+# 2^32 divided by the golden ratio; odd, so that no two replicas share a seed.
 REPLICA_STRIDE = 0x9E3779B1
 
 
 def offset_by_replica(seeds):
     """Returns seeds, integers `(..., 2)`, that differ between `tf.distribute` replicas.
 
-    Those of the first or only replica are unchanged.
+    The seeds of the first replica are unchanged.
     """
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
@@ -27,10 +27,10 @@ def offset_by_replica(seeds):
 
 
 def call_in_turn(functions):
-    """Returns the results of functions, each begun when the one before is finished.
+    """Calls functions one after the other, and returns their results.
 
-    A graph computes at once what waits for nothing, and would hold the intermediate
-    values of all.
+    Without control dependencies, a graph would compute all functions at once, and keep
+    the intermediate values of all in memory.
     """
     results = []
     for function in functions:
@@ -39,19 +39,19 @@ def call_in_turn(functions):
     return results
 
 
-def run_rematerialized(runs, x, bias):
-    """Applies encoders in training, keeping only the input of each for the gradient.
+def apply_rematerialized(groups, x, bias):
+    """Applies encoders in training, and keeps only their inputs for the gradient.
 
-    `keras.remat` also frees what is inside an encoder, but TensorFlow then adds up the
-    gradients of a shared weight only when it has those of all uses: at xxlarge, 0.8 GB
-    a layer. Here each is added to the sum before the next is computed. Consecutive
-    calls of one encoder are a loop of the graph, which takes 20 MiB a layer less.
+    `keras.remat` also frees the values inside an encoder. But TensorFlow then adds the
+    gradients of a shared weight only after all are computed: at xxlarge, 0.8 GB for each
+    layer. Here, each gradient is added to the sum before the next one is computed.
+    Consecutive calls of one encoder are a loop in the graph: 20 MiB less per layer.
 
     Args:
-        runs: List of pairs of a `TransformerEncoder` and how often it is applied.
-        x, bias: As the encoder takes them.
+        groups: List of pairs of a `TransformerEncoder` and its number of calls.
+        x, bias: As for the encoder.
     """
-    loops = [(_drawn_step(encoder, depth, bias), depth) for encoder, depth in runs]
+    loops = [(_drawn_step(encoder, depth, bias), depth) for encoder, depth in groups]
 
     @tf.custom_gradient
     def apply(x):
@@ -60,7 +60,7 @@ def run_rematerialized(runs, x, bias):
             x, loop_inputs = _forward(*loop, x)
             inputs.append(loop_inputs)
 
-        # TensorFlow passes no variables where none is trained.
+        # TensorFlow passes no `variables` if none is trained.
         def gradient(upstream, variables=()):
             sums = [tf.zeros_like(variable) for variable in variables]
             for loop, loop_inputs in zip(loops[::-1], inputs[::-1], strict=True):
@@ -75,7 +75,7 @@ def run_rematerialized(runs, x, bias):
 
 def _drawn_step(encoder, depth, bias):
     """Returns the function of `x` and the index of a call that applies an encoder."""
-    # Drawn beforehand, so that the recomputed layer drops the same places.
+    # Seeds are drawn before, so that recomputed layers drop the same positions.
     seeds = encoder.draw_seeds(depth)
 
     def step(x, index):
@@ -107,7 +107,7 @@ def _backward(step, depth, inputs, upstream, variables, sums):
         upstream, *gradients = tape.gradient(
             output, [x, *variables], output_gradients=upstream
         )
-        # Variables of other encoders have no gradient here.
+        # A variable has no gradient in the loops of other encoders.
         sums = [
             total if gradient is None else total + gradient
             for total, gradient in zip(sums, gradients, strict=True)
@@ -125,12 +125,12 @@ def _backward(step, depth, inputs, upstream, variables, sums):
 
 @functools.cache
 def compiled(function):
-    """Returns a function of a tensor, compiled: one operation, one more its gradient.
+    """Returns a compiled function of a tensor, whose gradient is compiled too.
 
-    The dozen element-wise operations of gelu each keep a value for the gradient.
-    Compiled, only the input is kept: a training process of ALBERT-base with 8 rows of
-    128 tokens needs 2.2 GB in place of 2.5 GB. Without it a step takes 4.4 % more
-    processor time for `albert_nano_en`, 5.0 % for `albert_mini_en`, and 1.7 % for base.
+    Each of the dozen operations of gelu would keep a value for the gradient. The compiled
+    function keeps only its input: training ALBERT-base with 8 rows of 128 tokens needs
+    2.2 GB instead of 2.5 GB. Without it a step takes 4.4 % more processor time for
+    `albert_nano_en`, 5.0 % for `albert_mini_en`, and 1.7 % for base.
     """
 
     @tf.function(jit_compile=True, autograph=False)

@@ -4,7 +4,7 @@ import keras
 import keras_hub
 
 from albert_keras.config import HEAD_DROPOUT
-from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
+from albert_keras.layers import ChoicesToRows, RowsToChoices
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 

@@ -6,15 +6,25 @@ import keras
 from keras import ops
 
 from albert_keras.keras_internals import DecaysInUpdateStep, variable_index
-from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
+# Google's patterns, from `optimization.py` of the original. They match the same variables
+# in our layers.
+NO_DECAY_PATTERNS = ("LayerNorm", "layer_norm", "bias")
 # A middle value of the paper's table 14.
 BASE_RATE = 2e-5
-# Width of the smallest model of the paper, whose rates the tasks' recipes have.
+# Width of the smallest model of the paper. The rates of task recipes are for this width.
 BASE_WIDTH = 768
-# Of the rule for narrower models; measured, see `docs/results/measurements.md`.
+# Rule for narrower models; measured, see `docs/results/measurements.md`.
 _POWER, _HIGHEST_RATE = 2.93, 1e-3
 _RANDOM_RATE = 1e-4
+
+
+def is_excluded(variable, patterns):
+    """Returns whether the path of a variable contains one of the regular expressions.
+
+    Its name is not enough, because "gamma" does not name the layer.
+    """
+    return any(re.search(pattern, variable.path) for pattern in patterns)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -22,16 +32,16 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
     """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
 
     Args:
-        learning_rate: float or schedule. By default a model of this package takes its
-            own when it is compiled, see `rate_of_shape`; other models have 2e-5.
-        weight_decay: float. Default 0.01, as the original.
-        epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
+        learning_rate: float or schedule. By default, a model of this package chooses the
+            rate when it is compiled (see `rate_of_shape`); other models use 2e-5.
+        weight_decay: float. Default 0.01, as in the original.
+        epsilon: float. Default 1e-6, as in the original (Keras: 1e-7).
         rate_factors: Dict from a regular expression to a float. The learning rate and
             the decay of a variable are multiplied by the factor of the first expression
-            found in its path, by 1 if none is found. Default: no factors.
-        **kwargs: `keras.optimizers.AdamW` arguments. `clipnorm`, `global_clipnorm` and
-            `clipvalue` clip the gradient summed over all replicas in our models, and
-            each replica's gradient in other Keras models.
+            found in its path. Default: no factors.
+        **kwargs: `keras.optimizers.AdamW` arguments. In models of this package
+            `clipnorm`, `global_clipnorm` and `clipvalue` clip the gradient summed over
+            all replicas, in other Keras models the gradient of each replica.
 
     Example:
 
@@ -41,9 +51,9 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
     >>> ops.convert_to_numpy(kernel).tolist()
     [0.875]
 
-    Reference: google-research/albert optimization.py `AdamWeightDecayOptimizer`; differs
-    in that Keras corrects the bias of the moments. Rate factors: google-research/electra
-    model/optimization.py `_get_layer_lrs`.
+    Reference: google-research/albert optimization.py `AdamWeightDecayOptimizer`. A
+    difference: Keras corrects the bias of the moments. Rate factors:
+    google-research/electra model/optimization.py `_get_layer_lrs`.
     """
 
     def __init__(
@@ -61,7 +71,7 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
             epsilon=epsilon,
             **kwargs,
         )
-        # Whether a model may choose the rate.
+        # If true, a model may choose the rate.
         self.has_default_rate = learning_rate is None
         self.rate_factors = dict(rate_factors or {})
 
@@ -92,8 +102,8 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
 def rate_of_shape(hidden_dim, num_layers, random_weights=False):
     """Returns the peak rate at which a model is fine-tuned, by its width and depth.
 
-    Narrow models of more than 3 layers collapse at the rates of shallow ones. From
-    random weights the rate is 1e-4 at least.
+    Narrow models with more than 3 layers collapse at the rates of shallow ones. With
+    `random_weights` the rate is at least 1e-4.
 
     >>> [rate_of_shape(width, 3) for width in (8, 128, 256, 768, 4096)]
     [0.001, 0.001, 0.0005, 2e-05, 2e-05]
@@ -106,5 +116,5 @@ def rate_of_shape(hidden_dim, num_layers, random_weights=False):
 
 
 def rounded_rate(rate):
-    """Returns a rate with two digits, as people write it."""
+    """Returns a rate rounded to two digits."""
     return float(f"{rate:.2g}")

@@ -1,15 +1,15 @@
-"""LAMB as the ALBERT checkpoints were trained with it."""
+"""LAMB, as it was used to train the ALBERT checkpoints."""
 
 import keras
 from keras import ops
 
 from albert_keras.keras_internals import variable_index
-from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
+from albert_keras.optimizers.adamw import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class Lamb(keras.optimizers.Optimizer):
-    """Layer-wise adaptive moments, with the semantics of Google's ALBERT code.
+    """LAMB (layer-wise adaptive moments) as in Google's ALBERT code.
 
     For each variable w with gradient g:
 
@@ -18,21 +18,21 @@ class Lamb(keras.optimizers.Optimizer):
         u = m / (sqrt(v) + epsilon) + weight_decay w
         w = w - learning_rate (|w| / |u|) u
 
-    Variables whose path matches an exclusion have no decay or no trust ratio |w| / |u|.
-    The ratio is 1 where a norm is 0. `keras.optimizers.Lamb` differs: it always corrects
-    the bias of the moments, decays outside the ratio, and adapts biases and
-    normalizations too.
+    Variables whose path matches an exclusion have no decay, or no trust ratio |w| / |u|.
+    The ratio is 1 if a norm is 0. `keras.optimizers.Lamb` is different: it always
+    corrects the bias of the moments, applies the decay outside the ratio, and also adapts
+    biases and normalizations.
 
     Args:
         learning_rate: float or schedule. Default 0.00176, the paper's for batch 4096.
-        weight_decay: float. Default 0.01, as the original.
+        weight_decay: float. Default 0.01, as in the original.
         beta_1, beta_2: float. Default as in the original and in Keras.
-        epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
-        bias_correction: bool. Divide the moments by 1 - beta^t, as the LAMB paper's
-            algorithm 2 does and Google's code does not.
-        exclude_from_weight_decay: Regular expressions searched in `variable.path`.
+        epsilon: float. Default 1e-6, as in the original (Keras: 1e-7).
+        bias_correction: bool. Whether to divide the moments by 1 - beta^t, as in
+            algorithm 2 of the LAMB paper. Default False, as in Google's code.
+        exclude_from_weight_decay: Regular expressions, searched in `variable.path`.
         exclude_from_layer_adaptation: The same for the trust ratio. Default:
-            `exclude_from_weight_decay`, as the original.
+            `exclude_from_weight_decay`, as in the original.
         **kwargs: See `AdamW`.
 
     Example:
@@ -61,7 +61,7 @@ class Lamb(keras.optimizers.Optimizer):
         name="lamb",
         **kwargs,
     ):
-        # Not passed to the base class, which would decay outside of the trust ratio.
+        # Without `weight_decay`, which the base class would apply outside the ratio.
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         self.decay_rate = weight_decay
         self.beta_1 = beta_1
@@ -80,9 +80,9 @@ class Lamb(keras.optimizers.Optimizer):
         self._momentums, self._velocities = self.add_optimizer_variables(
             variables, ["momentum", "velocity"]
         )
-        # A function, since Keras would add a list of variables to the optimizer's own.
+        # A function, because Keras would track a list as variables of the optimizer.
         self._model_variables = lambda: variables
-        # By path, which the variables that TensorFlow passes to `update_step` lack.
+        # By path, which the variables in TensorFlow's `update_step` do not have.
         self._decays = [not is_excluded(v, self.decay_exclusions) for v in variables]
         self._adapts = [
             not is_excluded(v, self.adaptation_exclusions) for v in variables
@@ -103,8 +103,8 @@ class Lamb(keras.optimizers.Optimizer):
     def trust_ratios(self):
         """Returns the trust ratio |w| / |u| of each adapted variable, by its path.
 
-        Computed from the moments and the weights after the last step, so that no step
-        has to store it. The step itself used the weights before it.
+        They are computed from the moments and weights after the last step, so no step
+        has to store them. The step itself used the weights before it.
 
         Returns:
             Dict of float; empty before the first step.
@@ -120,7 +120,7 @@ class Lamb(keras.optimizers.Optimizer):
         }
 
     def _update(self, index, variable, step):
-        """Returns u of a variable from its moments after `step` steps."""
+        """Returns u of a variable, from its moments after `step` steps."""
         m = ops.convert_to_tensor(self._momentums[index])
         v = ops.convert_to_tensor(self._velocities[index])
         if self.bias_correction:

@@ -1,4 +1,4 @@
-"""The optimizer of a training: of `compile`, of fine-tuning and of pretraining."""
+"""Creation of optimizers for `compile`, fine-tuning and pretraining."""
 
 from albert_keras.optimizers.adamw import AdamW
 from albert_keras.optimizers.lamb import Lamb
@@ -9,21 +9,18 @@ OPTIMIZERS = {"adamw": AdamW, "lamb": Lamb, "muon": Muon}
 
 
 def make_optimizer(
-    learning_rate=None,
-    name="adamw",
-    *,
-    num_steps=None,
-    warmup_steps=0,
-    **options,
+    learning_rate=None, name="adamw", *, num_steps=None, warmup_steps=0, **options
 ):
-    """Returns an optimizer with the paper's clipping of gradients, and its schedule.
+    """Returns an optimizer with the paper's clipping and learning rate schedule.
 
     Args:
-        learning_rate: float, the peak of the schedule; by default the optimizer's.
-        name: str, of `OPTIMIZERS`.
-        num_steps: int, or None for a rate that stays. Steps in which it decays to 0.
-        warmup_steps: int. First of these steps, in which it rises.
-        **options: Of the optimizer, such as `weight_decay`. None means its default.
+        learning_rate: float. Peak of the schedule. Default: the optimizer's own rate.
+        name: str. Key of `OPTIMIZERS`.
+        num_steps: int. Number of steps, in which the rate decays to 0; `None` for a
+            constant rate.
+        warmup_steps: int. Number of first steps, in which the rate rises from 0.
+        **options: Arguments of the optimizer, such as `weight_decay`. `None` is its
+            default.
     """
     if num_steps is not None:
         learning_rate = WarmupPolynomialDecay(learning_rate, num_steps, warmup_steps)

@@ -2,22 +2,22 @@
 
 import keras
 
-from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
+from albert_keras.optimizers.adamw import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class Muon(keras.optimizers.Muon):
     """`keras.optimizers.Muon` that decays neither biases nor normalizations.
 
-    The kernels of the layers, of the pooler and of the transform before the predicted
-    words take Muon's steps. All other variables take Adam's: embeddings and their
-    projection, biases, normalizations, and the kernels that compute logits.
+    Muon's steps are used for the kernels of the layers, of the pooler and of the
+    transform before the predicted words. Adam's steps are used for all other variables:
+    embeddings and their projection, biases, normalizations, and kernels of logits.
 
     Args:
-        learning_rate: float or schedule. Default 1e-3, as Keras. The steps are as large
-            as AdamW's at the same rate (Liu et al. 2025).
-        weight_decay: float, of both kinds of steps. Default 0.01, as our AdamW.
-        epsilon: float. Default 1e-6, as our AdamW (Keras: 1e-7).
+        learning_rate: float or schedule. Default 1e-3, as in Keras. Steps are as large as
+            AdamW's at the same rate (Liu et al. 2025).
+        weight_decay: float. Used for both kinds of steps. Default 0.01, as in `AdamW`.
+        epsilon: float. Default 1e-6, as in `AdamW` (Keras: 1e-7).
         **kwargs: `keras.optimizers.Muon` arguments.
 
     Example:
@@ -28,8 +28,8 @@ class Muon(keras.optimizers.Muon):
     >>> keras.ops.convert_to_numpy(kernel).tolist()
     [0.875]
 
-    Reference: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/. Neither
-    the paper nor Google's code has it.
+    Reference: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/. Muon
+    is neither in the ALBERT paper nor in Google's code.
     """
 
     def __init__(self, learning_rate=1e-3, weight_decay=0.01, epsilon=1e-6, **kwargs):

@@ -6,20 +6,20 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear warm-up, then polynomial decay, with the corner values of Google's code.
+    """Linear warm-up, then polynomial decay, with the same values as Google's code.
 
         t < warmup_steps:   initial * t / warmup_steps
         otherwise:          end + (initial - end) * (1 - t / decay_steps) ** power
 
-    Step 0 has rate 0. The decay counts from step 0, so that the rate drops at the end of
-    the warm-up from (W - 1) / W of `initial_learning_rate` to 1 - W / T of it.
+    Step 0 has rate 0. The decay is counted from step 0, so at the end of the warm-up the
+    rate drops from (W - 1) / W to 1 - W / T of `initial_learning_rate`.
 
     Args:
-        initial_learning_rate: float. The rate toward which the warm-up rises.
-        decay_steps: int > 0. The step T at which the end is reached, warm-up included.
-        warmup_steps: int >= 0 and < `decay_steps`.
+        initial_learning_rate: float. The rate to which the warm-up rises.
+        decay_steps: int > 0. The step T at which the decay ends, including the warm-up.
+        warmup_steps: int >= 0 and < `decay_steps`. The number W of warm-up steps.
         end_learning_rate: float. Default 0.0.
-        power: float. Default 1.0, linear, as the original.
+        power: float. Default 1.0, linear, as in the original.
 
     Example:
 
@@ -52,7 +52,7 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step):
         step = ops.cast(step, "float32")
-        # Counted down in whole steps: 1 - t / T would lose digits near the end.
+        # The remaining steps are exact; 1 - t / T would lose digits near the end.
         remaining = ops.maximum(self.decay_steps - step, 0.0) / self.decay_steps
         span = self.initial_learning_rate - self.end_learning_rate
         decayed = self.end_learning_rate + span * ops.power(remaining, self.power)

@@ -17,7 +17,7 @@ from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.token_store import is_store, read_description
 from albert_keras.text.delivery import deliver
 
-# In TensorFlow's message: an error of Python code, before its traceback.
+# An error of Python code, and its traceback, in an error message of TensorFlow.
 _PYTHON_ERROR = re.compile(r"\bValueError: (.+?)\s*\nTraceback ", re.DOTALL)
 
 
@@ -33,41 +33,43 @@ def pretraining_dataset(
 ):
     """Reads prepared data as endless, shuffled batches for `AlbertPretrainer.fit`.
 
-    From a token store, pairs, packing and masks are drawn again in each epoch (see
-    `ExampleStream`). Examples of record files are read as they were written, by
-    TensorFlow.
+    From a token store, new pairs, rows and masks are drawn in each epoch (see
+    `ExampleStream`). Examples of record files are read by TensorFlow as they were
+    written.
 
-    Each epoch has a new order: a store's examples are shuffled within windows of eight
-    million tokens, those of record files by 4,096 of one. The order depends on the
-    seed alone, so `start_step=n` resumes exactly after `n` batches. Of the skipped part
-    of a store the sentence lengths are read; record files are read from the beginning.
+    Each epoch has a new order. Examples of a store are shuffled within windows of eight
+    million tokens, examples of record files in groups of 4,096 from one file. The order
+    depends only on the seed, so `start_step=n` resumes exactly after `n` batches. To skip
+    examples of a store, only sentence lengths are read; record files are read from the
+    beginning.
 
     Args:
         source: str or path of a folder or a file, or a list of files, also addresses
-            such as `"s3://bucket/data"`: written by `prepare_pretraining_data` or the
+            such as `"s3://bucket/data"`. Written by `prepare_pretraining_data` or the
             original `create_pretraining_data.py`.
-        batch_size: int >= 1. Examples in a batch, over all workers.
+        batch_size: int >= 1. Number of examples in a batch of all workers.
         seed: int >= 0. Required.
         start_step: int >= 0. Number of batches to skip.
-        sentence_pairs: bool or str. Whether to return labels for `sop_logits`. As str it
-            is their objective, which a token store is read with and records must have.
-        config: `PretrainingDataConfig`, or None for the one the store was prepared
-            with. How examples are made from a token store; an error for records.
-        shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
-            batch; `num_workers` must divide `batch_size`.
+        sentence_pairs: bool or str. Whether to return labels for `sop_logits`. A str is
+            the objective: examples of a token store are made for it, record files must
+            have it.
+        config: `PretrainingDataConfig` of the examples of a token store. Default: the
+            config that the store was prepared with. Record files take none.
+        shard: tuple `(worker, num_workers)`, or `None`. The worker gets its own rows of
+            each batch; `num_workers` must divide `batch_size`.
 
     Returns:
-        On TensorFlow a `tf.data.Dataset`, on other backends a `keras.utils.PyDataset`,
-        of `(features, labels, sample_weights)`, int32 and float32:
-        features `token_ids`, `segment_ids`, `padding_mask` `(batch, sequence_length)`
-        and `mask_positions` `(batch, max_predictions)`; labels and weights `mlm_logits`
-        `(batch, max_predictions)` and `sop_logits` `(batch,)`. Packed rows also have
-        the features `sequence_ids` `(batch, sequence_length)` and `pair_positions`
-        `(batch, max_pairs)`, and their `sop_logits` are `(batch, max_pairs)`.
+        Dataset of `(features, labels, sample_weights)`, int32 and float32: on TensorFlow
+        a `tf.data.Dataset`, on other backends a `keras.utils.PyDataset`. Features are
+        `token_ids`, `segment_ids`, `padding_mask` `(batch, sequence_length)` and
+        `mask_positions` `(batch, max_predictions)`. Labels and weights are `mlm_logits`
+        `(batch, max_predictions)` and `sop_logits` `(batch,)`. Filled rows also have the
+        features `sequence_ids` `(batch, sequence_length)` and `pair_positions` `(batch,
+        max_pairs)`; their `sop_logits` have the shape `(batch, max_pairs)`.
 
     Raises:
         FileNotFoundError: If there are no such files, or a shard is missing.
-        ValueError: If an argument is out of range, a file is truncated, has other
+        ValueError: If an argument is out of range, a file is truncated or has other
             content or sizes, or there are no sentence pairs.
 
     Example:
@@ -88,19 +90,14 @@ def pretraining_dataset(
 
 
 def pretraining_validation_dataset(
-    source,
-    batch_size,
-    *,
-    sentence_pairs=True,
-    config=None,
-    shard=None,
+    source, batch_size, *, sentence_pairs=True, config=None, shard=None
 ):
     """Reads prepared data once, in a fixed order, as batches for `evaluate`.
 
-    The last batch may be smaller. With a `shard` it is filled up with examples of
-    weight 0, so that all workers get batches of one size. The examples of a token store
-    are drawn with `config.seed`. Arguments, batches and errors are as for
-    `pretraining_dataset`; the cardinality is known.
+    The last batch may be smaller. With `shard`, it is filled with examples of weight 0,
+    so that the batches of all workers have the same size. Examples of a token store are
+    drawn with `config.seed`. Arguments, batches and errors are those of
+    `pretraining_dataset`. The cardinality is known.
 
     Example:
 
@@ -116,11 +113,11 @@ def pretraining_validation_dataset(
 
 @contextlib.contextmanager
 def plain_errors():
-    """Raises the ValueError of a damaged file as it was, without TensorFlow's graph."""
+    """Raises the ValueError of a damaged file without the TensorFlow graph around it."""
     try:
         yield
     except Exception as error:
-        # Only TensorFlow's errors have the traceback of another one in their message.
+        # Only TensorFlow's messages contain the traceback of another error.
         found = _PYTHON_ERROR.search(str(error))
         if found is None:
             raise
@@ -130,7 +127,7 @@ def plain_errors():
 def _open_source(source, sentence_pairs, config):
     """Returns a function from a seed to the stream of a token store or record files.
 
-    Without a seed, the examples of one pass are always the same.
+    Without a seed, the stream is the same in every call.
     """
     description = None if isinstance(source, list | tuple) else read_description(source)
     if is_store(description):
@@ -140,8 +137,8 @@ def _open_source(source, sentence_pairs, config):
         objectives = {config.sentence_pairs}
     elif config is not None:
         raise ValueError(
-            "`config` is for token stores only; the examples of record files are "
-            f"already made. Received: source='{source}', config={config}."
+            "`config` is only for token stores; the examples of record files already "
+            f"exist. Received: source='{source}', config={config}."
         )
     else:
         paths = find_shards(source)
@@ -171,7 +168,7 @@ def _open_source(source, sentence_pairs, config):
 
 
 def _deliver(stream, batch_size, sentence_pairs, shard, start_step=0, stop=None):
-    """Returns the dataset of a worker's share of batches, up to example `stop`."""
+    """Returns the dataset of a worker's rows of batches, up to the example `stop`."""
     check_positive_integer("batch_size", batch_size)
     worker, num_workers = shard or (0, 1)
     if batch_size % num_workers or not 0 <= worker < num_workers:
@@ -200,9 +197,9 @@ def _deliver(stream, batch_size, sentence_pairs, shard, start_step=0, stop=None)
 
 
 def _take(rows, batch):
-    """Returns rows of a batch; those that a smaller batch lacks have weight 0."""
+    """Returns rows of a batch; rows that a smaller batch does not have get weight 0."""
     is_present = rows < len(batch[0]["token_ids"])
-    # Row 0 replaces the others.
+    # Row 0 is in place of rows that do not exist.
     taken = np.where(is_present, rows, 0)
     features, labels, weights = tree.map_structure(lambda array: array[taken], batch)
     for values in weights.values():
@@ -219,7 +216,7 @@ def _to_model_inputs(examples, sentence_pairs):
     weights = {"mlm_logits": examples["mask_weights"]}
     if sentence_pairs:
         label = labels["sop_logits"] = examples["sop_label"]
-        # Packed rows have fewer pairs than `max_pairs`; the rest has weight 0.
+        # Filled rows have fewer than `max_pairs` pairs; the others have weight 0.
         ones = np.ones(label.shape, np.float32)
         weights["sop_logits"] = examples.get("sop_weight", ones)
     return features, labels, weights

@@ -1,6 +1,6 @@
 """Pretraining examples: cut from documents, packed and masked.
 
-Nothing here imports TensorFlow. Examples depend only on their documents, the
+This module does not import TensorFlow. Examples depend only on their documents, the
 configuration and the random number generator.
 """
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.options import SEEDS, Options, Range, option
+from albert_keras.pretraining import packing
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
@@ -18,13 +19,6 @@ from albert_keras.pretraining.masking import (
     derive_max_predictions,
     draw_masking,
     mask_examples,
-)
-from albert_keras.pretraining.packing import (
-    Places,
-    fill_rows,
-    max_pairs,
-    one_a_row,
-    pack_pairs,
 )
 from albert_keras.pretraining.pairs import (
     ONE_SENTENCE_CHUNKS,
@@ -36,7 +30,7 @@ from albert_keras.pretraining.pairs import (
 from albert_keras.tokenizers.packing import num_special_tokens
 from albert_keras.tokenizers.segmentation import SEGMENTERS
 
-# Examples masked together: few enough to fit in the processor's cache.
+# Number of examples that are masked together; they fit in the processor's cache.
 GROUP_EXAMPLES = 512
 
 
@@ -44,11 +38,11 @@ GROUP_EXAMPLES = 512
 class PretrainingDataConfig(Options):
     """Configuration of pretraining examples.
 
-    Defaults are the paper's, and where it is silent those of google-research/albert, but
-    for `one_sentence_chunks` (that of albert_zh; the original's is `"random_document"`,
-    see its issue 234), `random_replacements` (there `"vocabulary"`), `max_predictions`
-    (there 20, here 77 at length 512) and `dupe_factor` (of BERT's script; ALBERT's: 40).
-    A value out of range is a ValueError.
+    Defaults are from the paper, else from google-research/albert, with four exceptions:
+    `one_sentence_chunks` (as in albert_zh; the original has `"random_document"`, see its
+    issue 234), `random_replacements` (the original has `"vocabulary"`), `max_predictions`
+    (the original has 20; here it is 77 at length 512) and `dupe_factor` (as in BERT's
+    script; ALBERT's has 40). Values out of range raise a ValueError.
     """
 
     sequence_length: int = option("tokens of a row", 512, Range(5, MAX_LENGTH))
@@ -98,12 +92,12 @@ class PretrainingDataConfig(Options):
 
     @property
     def max_tokens(self):
-        """Most tokens of a pair or single segment, without special tokens."""
+        """Maximum number of tokens of a pair or segment, without special tokens."""
         return self.sequence_length - self.num_special
 
     @property
     def num_special(self):
-        """Number of special tokens of a pair or single segment."""
+        """Number of special tokens of a pair or segment."""
         return num_special_tokens(1 if self.sentence_pairs == "none" else 2)
 
     def warn_of_cut_rate(self):
@@ -121,7 +115,7 @@ class PretrainingDataConfig(Options):
 
 
 def make_generator(seed, *key):
-    """Returns a random generator for a seed and a key of int."""
+    """Returns a random generator for a seed and a key of ints."""
     sequence = np.random.SeedSequence(seed, spawn_key=key)
     return np.random.Generator(np.random.PCG64(sequence))
 
@@ -131,8 +125,8 @@ class Cut(NamedTuple):
 
     documents: Documents
     pairs: SentencePairs
-    places: Places  # of the pairs in the examples' rows
-    num_skipped: int  # chunks of one sentence that gave no pair
+    places: packing.Places  # of the pairs in the rows of the examples
+    num_skipped: int  # chunks of one sentence without a pair
 
     @property
     def num_examples(self):
@@ -145,9 +139,9 @@ def cut_examples(documents, rng, config):
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
     cutter = PairCutter(documents, draws, config)
     if config.packing == "filled":
-        return Cut(documents, *fill_rows(cutter, config.sequence_length))
+        return Cut(documents, *packing.fill_rows(cutter, config.sequence_length))
     pairs, num_skipped = cutter.cut()
-    return Cut(documents, pairs, one_a_row(len(pairs.label)), num_skipped)
+    return Cut(documents, pairs, packing.one_a_row(len(pairs.label)), num_skipped)
 
 
 def make_examples(cut, rows, rng, encoder, config):
@@ -156,8 +150,8 @@ def make_examples(cut, rows, rng, encoder, config):
     Args:
         cut: `Cut`.
         rows: int64 `(num_examples,)`. Numbers of the examples, in the result's order.
-        rng: `numpy.random.Generator`. Draws the masks.
-        encoder: Has `vocabulary_size()`, `special_token_ids` and the single ids.
+        rng: `numpy.random.Generator` for the masks.
+        encoder: Has `vocabulary_size()` and the ids of special tokens.
         config: `PretrainingDataConfig`.
 
     Returns:
@@ -165,17 +159,18 @@ def make_examples(cut, rows, rng, encoder, config):
         n-grams of 1, 2, ... words, int `(max_ngram,)`. The arrays are `token_ids`,
         `segment_ids`, `padding_mask`, `word_starts` `(num_examples, sequence_length)`;
         `mask_positions`, `mask_ids`, `mask_weights` `(num_examples, num_predictions)`;
-        `sop_label` `(num_examples,)`. Filled rows also have `sequence_ids`, and
-        `pair_positions`, `sop_label`, `sop_weight` `(num_examples, max_pairs)`.
+        `sop_label` `(num_examples,)`. Filled rows also have `sequence_ids`
+        `(num_examples, sequence_length)`, and `pair_positions`, `sop_label`, `sop_weight`
+        `(num_examples, max_pairs)`.
     """
     indices, places = cut.places.take_rows(rows)
     pairs = cut.pairs.take(indices)
     length, marked_ids = config.sequence_length, cut.documents.marked_ids
-    packed = pack_pairs(pairs, places, marked_ids, length, encoder)
+    packed = packing.pack_pairs(pairs, places, marked_ids, length, encoder)
     draws = draw_masking(rng, len(rows), length, config.num_predictions)
     arrays, run_counts = mask_examples(packed, draws, encoder, config)
     if config.packing == "filled":
-        arrays.update(_pairs_of_rows(pairs, places, max_pairs(length)))
+        arrays.update(_pairs_of_rows(pairs, places, packing.max_pairs(length)))
     else:
         del arrays["sequence_ids"]
         arrays["sop_label"] = pairs.label.astype(np.int32)
@@ -183,7 +178,7 @@ def make_examples(cut, rows, rng, encoder, config):
 
 
 def _pairs_of_rows(pairs, places, width):
-    """Returns positions, labels and weights of each row's pairs, `(num_rows, width)`."""
+    """Returns positions, labels and weights of the pairs in rows, `(num_rows, width)`."""
     shape = (places.num_rows, width)
     positions, labels = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     weights = np.zeros(shape, np.float32)

@@ -1,8 +1,8 @@
-"""Tasks of a preparation, each run by one worker, with the files they read and write.
+"""Tasks of a preparation, each executed by a worker, with the files they read and write.
 
-A task gets the `Job` and its input, and returns a result that JSON can hold. The result
-depends on these alone, and files are written whole or not at all, so a task can be
-repeated. Only `write_examples` imports TensorFlow.
+A task gets the `Job` and its input, and returns a result for JSON. The result depends
+only on these, and files are written atomically, so a task can be repeated. Only
+`write_examples` imports TensorFlow.
 """
 
 import collections
@@ -12,59 +12,45 @@ from typing import Any
 
 import numpy as np
 
-from albert_keras.pretraining.documents import (
-    join_documents,
-    take_documents,
-    tokenize_documents,
-)
+from albert_keras.pretraining import documents, report, token_store
 from albert_keras.pretraining.examples import PretrainingDataConfig, make_generator
 from albert_keras.pretraining.records import write_records
-from albert_keras.pretraining.report import (
-    PretrainingDataReport,
-    count_documents,
-    count_examples,
-)
 from albert_keras.pretraining.stream import ExampleStream
-from albert_keras.pretraining.token_store import (
-    read_bucket,
-    write_buckets,
-    write_token_shard,
-)
 from albert_keras.system.storage import delete_folder
 from albert_keras.text.corpus import Corpus
 from albert_keras.tokenizers.ragged import offsets_of
 from albert_keras.tokenizers.segmentation import make_segmenter
 
-# What a preparation may write: a token store, or its examples as TFRecords.
+# Formats of prepared data: a token store, or its examples as TFRecords.
 DATA_FORMATS = ("store", "tfrecord")
 
-# Folders in that of the output.
+# Subfolders of the output.
 UNFINISHED, HELD_OUT = "unfinished", "held_out"
 
 # About 1 MB of the store, or a thousand examples of length 512.
 BLOCK_TOKENS = 2**19
 
-# Bytes of the corpus for each bucket of documents that are shuffled in memory. From 8 GB
-# on buckets grow, because each takes a read of each file of tokenized documents.
+# Bytes of the corpus for each bucket. Buckets are shuffled in memory; above 8 GB they
+# grow, because each one needs a read of each file of tokenized documents.
 _BUCKET_BYTES, _MAX_BUCKETS = 2**23, 2**10
 
-# Characters tokenized in one call, for one file: at most those of a part, but of a
-# compressed file.
+# Characters that are tokenized in one call and written to one file: at most those of a
+# part, except in compressed files.
 _BATCH_CHARACTERS = 2**21
 
-# First numbers of the random generators' keys, after those of `ExampleStream`.
+# First numbers of the random generators' keys; `ExampleStream` uses those before.
 _BUCKETS, _ORDER = 3, 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """Inputs of one preparation, and the paths of its files; pickles.
+    """Inputs of a preparation, and the paths of its files. Can be pickled.
 
     Args:
         corpus: `Corpus`.
         encoder: `SentencePieceEncoder` or `WordPieceEncoder`.
         config: `PretrainingDataConfig`.
-        folder: path of the output.
+        folder: path. Folder of the output.
         format: str. One of `DATA_FORMATS`.
     """
 
@@ -91,11 +77,11 @@ class Job:
 
     @property
     def num_buckets(self):
-        """Number of the parts of the corpus that are shuffled in memory."""
+        """Number of buckets, each of which is shuffled in memory."""
         return min(-(-self.corpus.num_bytes // _BUCKET_BYTES), _MAX_BUCKETS)
 
     def describe(self, shards):
-        """Returns what `dataset.json` says of the vocabulary, and of some `shards`."""
+        """Returns the entries of `dataset.json` about the vocabulary and `shards`."""
         return {
             "vocabulary_size": int(self.encoder.vocabulary_size()),
             "special_token_ids": list(map(int, self.encoder.special_token_ids)),
@@ -116,65 +102,70 @@ class Job:
 
 
 def tokenize_part(job, index):
-    """Tokenizes one part of the corpus, and throws each document into a random bucket.
+    """Tokenizes a part of the corpus, and puts each document in a random bucket.
 
-    Returns `counts`; `num_documents` of each bucket; and `files`, names in `documents`.
+    Returns:
+        Dict: `counts`; `num_documents` of each bucket; `files`, names in the folder
+        `documents`.
     """
     rng = make_generator(job.config.seed, _BUCKETS, index)
     segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
-    counts, all_counts, files = collections.Counter(), [], []
+    counts, all_counts, names = collections.Counter(), [], []
     num_documents = np.zeros(job.num_buckets, np.int64)
     for batch in _batches(job.corpus.read(job.corpus.parts[index], counts)):
-        documents = tokenize_documents(batch, job.encoder, segmenter)
+        tokenized = documents.tokenize_documents(batch, job.encoder, segmenter)
         num_empty = counts.pop("empty_documents", 0)
-        found = count_documents(batch, documents, num_empty, job.encoder, job.config)
-        all_counts.append({**counts, **found})
-        counts.clear()
-        buckets = rng.integers(job.num_buckets, size=documents.num_documents)
+        all_counts.append(
+            report.count_documents(batch, tokenized, num_empty, job.encoder, job.config)
+        )
+        buckets = rng.integers(job.num_buckets, size=tokenized.num_documents)
         sizes = np.bincount(buckets, minlength=job.num_buckets)
         num_documents += sizes
+        # Numbers of the documents in each bucket.
         numbers = np.split(np.argsort(buckets, kind="stable"), np.cumsum(sizes)[:-1])
-        files.append(f"{index:06}-{len(files):06}")
-        write_buckets(
-            job.work / "documents" / files[-1],
-            [take_documents(documents, of_bucket) for of_bucket in numbers],
+        names.append(f"{index:06}-{len(names):06}")
+        token_store.write_buckets(
+            job.work / "documents" / names[-1],
+            [documents.take_documents(tokenized, each) for each in numbers],
             job.encoder.vocabulary_size(),
         )
-    counts = _sum_counts(all_counts)
-    return {"counts": counts, "num_documents": num_documents.tolist(), "files": files}
+    counts = _sum_counts([*all_counts, counts])
+    return {"counts": counts, "num_documents": num_documents.tolist(), "files": names}
 
 
 def shuffle_documents(job, task):
-    """Writes one shard of a token store; returns its blocks.
+    """Writes a shard of a token store; returns the descriptions of its blocks.
 
-    A task is the shard's path; which documents of which buckets it has, each a bucket
-    with a first and a last place in its permutation; and the names in `documents`.
+    A task consists of the path of the shard; the documents in it, a list of `(bucket,
+    first, last)` in the order of the shuffled bucket; and the names of the files in the
+    folder `documents`.
     """
-    path, pieces, files = task
-    blocks = (block for piece in pieces for block in _shuffled(job, files, *piece))
-    return write_token_shard(path, blocks, job.encoder.vocabulary_size())
+    path, ranges, names = task
+    blocks = (block for each in ranges for block in _shuffled(job, names, *each))
+    return token_store.write_token_shard(path, blocks, job.encoder.vocabulary_size())
 
 
-def _shuffled(job, files, bucket, first, last):
-    """Yields the blocks of some documents of a bucket."""
+def _shuffled(job, names, bucket, first, last):
+    """Yields the documents from `first` to `last` of a shuffled bucket, in blocks."""
     if first == last:
         return
-    paths = [job.work / "documents" / name for name in files]
-    documents = join_documents([read_bucket(path, bucket) for path in paths])
+    paths = [job.work / "documents" / name for name in names]
+    parts = [token_store.read_bucket(path, bucket) for path in paths]
+    joined = documents.join_documents(parts)
     rng = make_generator(job.config.seed, _ORDER, bucket)
-    order = rng.permutation(documents.num_documents)[first:last]
-    sizes = np.diff(documents.sentence_offsets[documents.document_offsets])
+    order = rng.permutation(joined.num_documents)[first:last]
+    sizes = np.diff(joined.sentence_offsets[joined.document_offsets])
     ends = offsets_of(sizes[order])
     num_blocks = max(1, round(ends[-1] / BLOCK_TOKENS))
     bounds = np.searchsorted(ends, np.linspace(0, ends[-1], num_blocks + 1))
     for numbers in np.split(order, np.unique(bounds)[1:-1]):
-        yield take_documents(documents, numbers)
+        yield documents.take_documents(joined, numbers)
 
 
 def count_windows(job, task):
-    """Counts the examples of one epoch; returns `sizes` of the stream's windows.
+    """Counts the examples of an epoch, and returns the `sizes` of the stream's windows.
 
-    A task is the number of the epoch, and the store's shards.
+    A task consists of the number of the epoch and the shards of the store.
     """
     epoch, shards = task
     sizes, num_skipped = job.open_stream(job.store, shards).count_windows(epoch)
@@ -182,26 +173,29 @@ def count_windows(job, task):
 
 
 def count_stream(job, task):
-    """Returns the counts of the examples of one epoch; a task is a folder and shards."""
+    """Counts the examples of the first epoch of a store, given its folder and shards."""
     stream = job.open_stream(*task)
     sizes, num_skipped = stream.count_windows(0)
     groups = stream.groups(0, sum(sizes), sizes)
-    counts = [count_examples(*group, job.config) for group in groups]
+    counts = [report.count_examples(*group, job.config) for group in groups]
     return _sum_counts([*counts, {"num_skipped_chunks": num_skipped}])
 
 
 def write_examples(job, task):
-    """Writes one record file, a slice of the stream of `dupe_factor` epochs.
+    """Writes a record file, a slice of the stream of `dupe_factor` epochs.
 
-    A task is the file's path, the first example and the one after the last, the store's
-    shards, and the sizes of all windows. Returns the counts of the examples.
+    A task consists of the path of the file, the numbers of its first example and of the
+    one after the last, the shards of the store, and the sizes of all windows.
+
+    Returns:
+        Counts of the examples.
     """
     path, first, last, shards, sizes = task
     groups, counts = job.open_stream(job.store, shards).groups(first, last, sizes), []
 
     def counted():
         for arrays, run_counts in groups:
-            counts.append(count_examples(arrays, run_counts, job.config))
+            counts.append(report.count_examples(arrays, run_counts, job.config))
             yield arrays
 
     write_records(path, counted())
@@ -221,4 +215,4 @@ def _batches(documents):
 
 
 def _sum_counts(parts):
-    return dataclasses.asdict(PretrainingDataReport.of_counts(parts))
+    return dataclasses.asdict(report.PretrainingDataReport.of_counts(parts))

@@ -1,7 +1,7 @@
-"""Masking of tokens: n-gram, whole-word and token masking, on batches of examples.
+"""Masking of tokens: n-gram, whole-word and token masking, for batches of examples.
 
-The random numbers are arguments (`MaskingDraws`), so the masks of an example depend on
-its own draws alone, not on the rest of its batch.
+The random numbers are arguments (`MaskingDraws`), so the masks of an example depend only
+on its own numbers, not on the rest of the batch.
 """
 
 from typing import NamedTuple
@@ -10,13 +10,13 @@ import numpy as np
 
 MASK_RATE, KEEP_RATE = 0.8, 0.1
 
-# A sort key is a rank and a column of 16 bits each. `_NO_WORD` sorts after every word.
+# A sort key has a rank and a column, of 16 bits each. `_NO_WORD` sorts after all words.
 MAX_LENGTH = 2**16
 _NUM_RANKS = 2**16 - 1
 _COLUMN = np.uint32(2**16 - 1)
 _NO_WORD = np.uint32(_NUM_RANKS << 16)
 
-# Words of an example that are tried in one block; few examples need a second one.
+# Words of an example that are tried in one block; few examples need a second block.
 _WORDS_TOGETHER = 64
 
 # Length of an n-gram that does not exist: above any budget.
@@ -24,9 +24,9 @@ _TOO_LONG = 2**40
 
 
 class MaskingDraws(NamedTuple):
-    """Random numbers of a batch of examples.
+    """Random numbers for a batch of examples.
 
-    The n-gram of the smallest rank is tried first, of equal ones the left one.
+    N-grams are tried in the order of their ranks; of equal ranks, the left one is first.
     """
 
     order: np.ndarray  # uint16 < 65,535, (batch, sequence_length): rank of an n-gram
@@ -56,54 +56,47 @@ def derive_max_predictions(sequence_length, masked_rate):
 
 
 def count_predictions(lengths, masked_rate, max_predictions):
-    """Returns the most predictions of examples of `lengths` real tokens, `(batch,)`.
+    """Returns the largest numbers of predictions, for `lengths` real tokens, `(batch,)`.
 
-    Special tokens count, as in the original.
+    Special tokens are counted, as in the original.
     """
     wanted = np.rint(np.asarray(lengths) * masked_rate).astype(int)
     return np.clip(wanted, 1, max_predictions)
 
 
 def select_ngrams(
-    word_starts,
-    maskable,
-    budgets,
-    draws,
-    *,
-    max_ngram,
-    favor_shorter=True,
+    word_starts, maskable, budgets, draws, *, max_ngram, favor_shorter=True
 ):
     """Selects n-grams of one to `max_ngram` whole words in each example.
 
-    Words are tried in random order. An n-gram from a word on has n words with
-    probability proportional to 1/n, or fewer where the budget is too small or a token
-    follows that cannot be masked. It is skipped if a word of it is selected already.
+    Words are tried in random order. An n-gram that begins at a word has n words with
+    probability proportional to 1/n, or fewer if the budget is too small or the next token
+    cannot be masked. It is skipped if one of its words is already selected.
 
     Args:
         word_starts: bool `(batch, sequence_length)`. Whether a token begins a word.
-        maskable: bool `(batch, sequence_length)`. False on padding and special tokens;
-            the first token of each example must be one.
-        budgets: int `(batch,)`. Most tokens to select.
+        maskable: bool `(batch, sequence_length)`. False for padding and special tokens;
+            the first token of each example must be a special token.
+        budgets: int `(batch,)`. Maximum number of tokens to select.
         draws: `MaskingDraws`.
-        max_ngram: int >= 1. Most words of an n-gram.
-        favor_shorter: bool. Whether short n-grams are more probable, or long ones.
+        max_ngram: int >= 1. Maximum number of words of an n-gram.
+        favor_shorter: bool. If false, longer n-grams are more probable.
 
     Returns:
         Tuple of the selection, bool `(batch, sequence_length)`, and the number of
         n-grams of 1, 2, ... words, int `(max_ngram,)`.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert
-    `create_masked_lm_predictions`; differs in that no word or n-gram crosses a special
-    token (the original lets them cross `[SEP]`), and that words have 65,535 ranks.
+    `create_masked_lm_predictions`. Two differences: no word or n-gram crosses a special
+    token (in the original they cross `[SEP]`), and words have 65,535 ranks.
     """
     batch, sequence_length = maskable.shape
     words = _find_words(word_starts, maskable)
     keys = _sort_words(words, draws.order)  # (batch, sequence_length)
     word_at = np.zeros(maskable.size, np.int64)  # word number at a flat position
     word_at[words.starts] = np.arange(len(words.starts))
-    num_words = np.bincount(
-        words.starts // sequence_length, minlength=batch
-    )  # (batch,)
+    # (batch,)
+    num_words = np.bincount(words.starts // sequence_length, minlength=batch)
     # (num_words + max_ngram,), because n-grams of the last words are looked up too
     selected = np.zeros(len(words.starts) + max_ngram, bool)
     # Cumulative probabilities of the sizes, (max_ngram,)
@@ -114,7 +107,7 @@ def select_ngrams(
     size_draws, ngram_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
     active, remaining, begin = np.flatnonzero(num_words), np.array(budgets), 0
     while active.size:
-        # The next words of the active examples: (steps, active)
+        # Next words of the active examples, (steps, active)
         tried = keys[active, begin : begin + _WORDS_TOGETHER].T
         first_words = word_at[active * sequence_length + (tried & _COLUMN)]
         # (max_ngram + 1, steps, active)
@@ -128,8 +121,7 @@ def select_ngrams(
             size[_overlaps(selected, first, size)] = 0
             budget -= length[size, np.arange(len(size))]
             for n in range(max_ngram):
-                chosen = first[size > n] + n
-                selected[chosen] = True
+                selected[first[size > n] + n] = True
             ngram_counts += np.bincount(size, minlength=max_ngram + 1)
             if not budget.any():
                 break
@@ -140,25 +132,32 @@ def select_ngrams(
 
 
 def select_whole_words(*arguments, **options):
-    """Selects single whole words; as `select_ngrams`."""
+    """Selects single whole words; arguments as for `select_ngrams`."""
     return select_ngrams(*arguments, **{**options, "max_ngram": 1})
 
 
 def select_tokens(word_starts, *arguments, **options):
-    """Selects single tokens; as `select_ngrams`."""
+    """Selects single tokens; arguments as for `select_ngrams`."""
     return select_whole_words(np.ones_like(word_starts), *arguments, **options)
 
 
 def replace_selected(token_ids, selected, draws, mask_token_id, replacement_ids):
     """Replaces selected tokens: 80 % `[MASK]`, 10 % unchanged, 10 % random tokens.
 
-    Drawn for each token separately, also within one n-gram, as in the original.
+    As in the original, each token is drawn separately, also within an n-gram.
 
-    Takes int32 and bool `(batch, sequence_length)`, and the ids of possible random
-    tokens; returns the model's input.
+    Args:
+        token_ids: int32 `(batch, sequence_length)`.
+        selected: bool `(batch, sequence_length)`.
+        draws: `MaskingDraws`.
+        mask_token_id: int.
+        replacement_ids: Array of the ids of possible random tokens.
+
+    Returns:
+        int32 `(batch, sequence_length)`, the input of the model.
     """
     is_used = _used_slots(selected, draws.action.shape[1])
-    action = draws.action[is_used]  # (num_selected,), as all below
+    action = draws.action[is_used]  # (num_selected,), as are all arrays below
     # float64, because float32 could round the product up to the number of ids.
     choice = draws.replacement[is_used].astype(np.float64) * len(replacement_ids)
     hidden = np.where(
@@ -188,12 +187,12 @@ def gather_predictions(token_ids, selected, max_predictions):
 
 
 def _used_slots(selected, num_slots):
-    """Marks the used slots, one a selected token: bool `(batch, num_slots)`."""
+    """Returns which slots are used, one for each selected token, `(batch, num_slots)`."""
     return np.arange(num_slots) < np.count_nonzero(selected, axis=1)[:, None]
 
 
 class _Words(NamedTuple):
-    """Words of a flattened batch: tokens `starts` to `stops` (exclusive)."""
+    """Words of a flattened batch: the tokens from `starts` to `stops` (exclusive)."""
 
     is_start: np.ndarray  # (batch * sequence_length,) whether a token begins a word
     starts: np.ndarray  # (num_words,)
@@ -201,7 +200,7 @@ class _Words(NamedTuple):
     is_joined: np.ndarray  # (num_words,) whether the next word begins at `stops`
 
     def to_tokens(self, selected, maskable):
-        """Marks the tokens of selected words, bool `(batch, sequence_length)`."""
+        """Returns the tokens of selected words, bool `(batch, sequence_length)`."""
         word_of_token = np.cumsum(self.is_start).reshape(maskable.shape) - 1
         tokens = np.zeros_like(maskable)
         tokens[maskable] = selected[word_of_token[maskable]]
@@ -210,7 +209,7 @@ class _Words(NamedTuple):
 
 def _find_words(word_starts, maskable):
     is_start = maskable & word_starts
-    # A token after a special one begins a word in any case.
+    # A token after a special token always begins a word.
     is_start[:, 1:] |= maskable[:, 1:] & ~maskable[:, :-1]
     is_start = is_start.ravel()
     boundaries = np.flatnonzero(is_start | ~maskable.ravel())
@@ -222,8 +221,8 @@ def _find_words(word_starts, maskable):
 
 
 def _sort_words(words, ranks):
-    """Returns each example's sorted ranks and columns; `_NO_WORD` after the last word."""
-    # Such keys have no ties and sort faster than `argsort`.
+    """Returns the sorted keys of each example, with `_NO_WORD` after the last word."""
+    # Keys are unique and sort faster than with `argsort`.
     keys = np.full(ranks.size, _NO_WORD)
     columns = (words.starts % ranks.shape[1]).astype(np.uint32)
     keys[words.starts] = ranks.ravel()[words.starts].astype(np.uint32) << 16 | columns
@@ -231,10 +230,10 @@ def _sort_words(words, ranks):
 
 
 def _ngram_lengths(words, first_words, is_word, size_draws, thresholds):
-    """Returns the tokens of the n-grams from `first_words`, by number of words.
+    """Returns the numbers of tokens of the n-grams from `first_words`, by size in words.
 
-    0 for no words, `_TOO_LONG` above the drawn size and after the end of the text:
-    `(max_ngram + 1, *first_words.shape)`.
+    They are 0 for size 0, and `_TOO_LONG` above the drawn size and after the end of the
+    text. The shape is `(max_ngram + 1, *first_words.shape)`.
     """
     lengths = np.zeros((len(thresholds) + 1, *first_words.shape), int)
     starts = words.starts[first_words]
@@ -248,7 +247,7 @@ def _ngram_lengths(words, first_words, is_word, size_draws, thresholds):
 
 
 def _overlaps(selected, first_words, sizes):
-    """Whether n-grams of `sizes` words hold a selected word, or are empty; `(batch,)`."""
+    """Returns which n-grams of `sizes` words are empty or contain a selected word."""
     overlaps = selected[first_words] | (sizes == 0)
     for n in range(1, sizes.max(initial=0)):
         overlaps |= selected[first_words + n] & (sizes > n)
@@ -263,10 +262,19 @@ MASKING = {
 
 
 def mask_examples(packed, draws, encoder, config):
-    """Masks the result of `pack_pairs`, and adds `padding_mask` and predictions.
+    """Masks the result of `pack_pairs`.
 
-    Special tokens are never predicted, `[UNK]` included (the original predicts that).
-    The `draws` are `MaskingDraws`. Also returns the number of masked n-grams by size.
+    Special tokens are never predicted, including `[UNK]` (the original predicts `[UNK]`).
+
+    Args:
+        packed: Dict of arrays from `pack_pairs`.
+        draws: `MaskingDraws`.
+        encoder: Has `vocabulary_size()` and the ids of special tokens.
+        config: `PretrainingDataConfig`.
+
+    Returns:
+        Tuple of the dict with `padding_mask` and predictions added, and the number of
+        masked n-grams by size.
     """
     # (batch, sequence_length)
     token_ids, word_starts = packed["token_ids"], packed["word_starts"]
@@ -274,13 +282,11 @@ def mask_examples(packed, draws, encoder, config):
     is_special = np.zeros(encoder.vocabulary_size(), bool)  # (vocabulary_size,)
     is_special[encoder.special_token_ids] = True
     maskable = ~is_special[token_ids]  # (batch, sequence_length)
-    budgets = count_predictions(  # (batch,)
-        is_real.sum(axis=1), config.masked_rate, config.num_predictions
-    )
-
-    select, given = MASKING[config.masking], (word_starts, maskable, budgets, draws)
+    lengths = is_real.sum(axis=1)  # (batch,)
+    budgets = count_predictions(lengths, config.masked_rate, config.num_predictions)
     sizes = {"max_ngram": config.max_ngram, "favor_shorter": config.favor_shorter}
-    selected, run_counts = select(*given, **sizes)
+    select = MASKING[config.masking]
+    selected, run_counts = select(word_starts, maskable, budgets, draws, **sizes)
     ordinary_only = config.random_replacements == "ordinary"
     ids = np.flatnonzero(~is_special | (not ordinary_only))
     visible = replace_selected(token_ids, selected, draws, encoder.mask_token_id, ids)

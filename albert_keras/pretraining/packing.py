@@ -1,4 +1,4 @@
-"""Packing of sentence pairs into rows: one pair in each row, or rows filled with many."""
+"""Packing of sentence pairs into rows, one pair in each row or as many as fit."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,23 @@ from albert_keras.pretraining.pairs import SentencePairs
 from albert_keras.tokenizers.packing import Segments, pack_segments
 from albert_keras.tokenizers.ragged import ragged_positions
 
-# Rows that are filled at the same time, each from its own documents.
+# Number of rows that are filled at the same time, from different documents.
 _LANES = 8
 
 
 class Places(NamedTuple):
-    """Where each pair begins in the rows, ascending by row, then column."""
+    """Positions of pairs in rows, in ascending order of row, then column."""
 
     rows: np.ndarray  # (num_pairs,)
     columns: np.ndarray  # (num_pairs,)
     num_rows: int
 
     def number_in_row(self):
-        """Returns the number of each pair in its row: 0, 1, ...; `(num_pairs,)`."""
+        """Returns the number of each pair in its row: 0, 1, ..., `(num_pairs,)`."""
         return np.arange(len(self.rows)) - np.searchsorted(self.rows, self.rows)
 
     def take_rows(self, rows):
-        """Returns the indices of the pairs in some rows, and their `Places` there."""
+        """Returns the indices of the pairs in `rows`, and the `Places` of these pairs."""
         begins = np.searchsorted(self.rows, rows)  # (num_taken,)
         counts = np.searchsorted(self.rows, rows, side="right") - begins
         pairs = ragged_positions(begins, counts)
@@ -34,12 +34,12 @@ class Places(NamedTuple):
 
 
 def one_a_row(num_pairs):
-    """Returns the `Places` of pairs in a row each."""
+    """Returns the `Places` of one pair in each row."""
     return Places(np.arange(num_pairs), np.zeros(num_pairs, np.int64), num_pairs)
 
 
 def max_pairs(sequence_length):
-    """Returns the largest number of pairs in a filled row."""
+    """Returns the maximum number of pairs in a filled row."""
     return max(1, sequence_length // 16)
 
 
@@ -47,15 +47,15 @@ def fill_rows(cutter, sequence_length):
     """Cuts documents into pairs that fill rows.
 
     The target length of a chunk is at most the free part of its row. A row is complete
-    when 1/32 of it or less is free, so at most 1.6 % of it is padding on average.
-    In a short free part, a pair still has one sentence in each segment, truncated.
+    if at most 1/32 of it is free, so on average at most 1.6 % of a row is padding. If the
+    free part is short, a pair is truncated, but still has a sentence in each segment.
 
     Returns:
         Tuple of `SentencePairs`, their `Places`, and the number of skipped chunks.
     """
     num_special = cutter.num_special
     least_free = max(sequence_length // 32, num_special + 2)
-    # Each lane fills one row at a time from its share of the documents.
+    # Each lane fills one row at a time, from its own share of the documents.
     num_documents = len(cutter.document_offsets) - 1
     bounds = np.linspace(0, num_documents, _LANES + 1).astype(np.int64)
     bounds = cutter.document_offsets[bounds]
@@ -64,7 +64,7 @@ def fill_rows(cutter, sequence_length):
     num_pairs, num_rows = np.zeros(_LANES, int), _LANES
     num_skipped, steps = 0, []
     while (active := np.flatnonzero(sentences < ends)).size:
-        # One chunk for each active lane: arrays are (num_active,).
+        # One chunk for each active lane; arrays are (num_active,).
         free = sequence_length - columns[active] - num_special
         targets = np.minimum(cutter.targets[sentences[active]], free)
         pairs, is_kept, sentences[active] = cutter.pairs_at(
@@ -82,7 +82,7 @@ def fill_rows(cutter, sequence_length):
         num_rows += len(full)
     *pairs, rows, columns = map(np.concatenate, zip(*steps, strict=True))
     order = np.lexsort((columns, rows))
-    # Rows that a lane began after its last pair are empty.
+    # A row is empty if a lane began it after its last pair.
     used, rows = np.unique(rows[order], return_inverse=True)
     places = Places(rows, columns[order], len(used))
     return SentencePairs(*pairs).take(order), places, num_skipped
@@ -92,8 +92,8 @@ def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
     """Packs pairs as `[CLS] first [SEP] second [SEP]`, or `[CLS] first [SEP]`.
 
     Args:
-        pairs, places: `SentencePairs` of `marked_ids`, and their `Places`. An empty
-            second segment has no separator.
+        pairs: `SentencePairs` of `marked_ids`. An empty second segment has no separator.
+        places: `Places` of the pairs.
         marked_ids: int `(num_tokens,)`.
         sequence_length: int. Length of a row in tokens.
         encoder: Has the ids of special tokens.
@@ -101,7 +101,7 @@ def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
     Returns:
         Dict of arrays `(num_rows, sequence_length)`: int32 `token_ids`, `segment_ids`
         (1 after a pair's first separator), `sequence_ids` (1, 2, ... for the pairs of a
-        row, 0 on padding), and bool `word_starts`, true for special tokens.
+        row, 0 for padding), and bool `word_starts`, true for special tokens.
 
     Raises:
         ValueError: If a pair does not fit into its row.
@@ -118,11 +118,11 @@ def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
         2 * encoder.sep_token_id + 1,
         keep_empty=False,
     )
-    totals = np.diff(offsets)  # (num_pairs,) tokens, special ones included
+    totals = np.diff(offsets)  # (num_pairs,) tokens, including special ones
     longest = (places.columns + totals).max(initial=0)
     if longest > sequence_length:
         raise ValueError(
-            "`sequence_length` must hold the longest pair with its special tokens. "
+            "`sequence_length` must fit the longest pair with its special tokens. "
             f"Received: sequence_length={sequence_length}, longest={longest}."
         )
     # (num_tokens,) positions in the flattened rows

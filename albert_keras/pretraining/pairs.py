@@ -1,8 +1,8 @@
-"""Sentence pairs cut from documents, of several objectives, or single segments.
+"""Sentence pairs of several objectives, or single segments, cut from documents.
 
-The end of a chunk is computed for every sentence of a block as if a chunk began there,
-in one vectorized step; then the chain of chunks that follow each other is selected. The
-random numbers are arguments (`PairDraws`), one set for each sentence.
+One vectorized step computes where a chunk would end if it began at any sentence of a
+block. Then the chain of consecutive chunks is selected. The random numbers are arguments
+(`PairDraws`), one set for each sentence.
 """
 
 import functools
@@ -14,19 +14,19 @@ from albert_keras.tokenizers.packing import kept_lengths
 
 
 class PairDraws(NamedTuple):
-    """Uniform random numbers in [0, 1), float64, of documents and of sentences.
+    """Uniform random numbers in [0, 1), float64, for documents and sentences.
 
-    Those of a sentence are for the chunk that begins with it.
+    The numbers of a sentence are used for the chunk that begins with it.
     """
 
     is_short: np.ndarray  # (num_documents,) whether the target length is shorter
-    target: np.ndarray  # (num_documents,) that target length
+    target: np.ndarray  # (num_documents,) the shorter target length
     middle: np.ndarray  # (num_sentences,) where the chunk is split
     swap: np.ndarray  # (num_sentences,) class of the pair
     other_document: np.ndarray  # (num_sentences,) document of a segment from elsewhere
     other_sentence: np.ndarray  # (num_sentences,) first sentence of that segment
     first_end: np.ndarray  # (num_sentences,) tokens truncated at the front
-    second_end: np.ndarray  # (num_sentences,) the same of the second segment
+    second_end: np.ndarray  # (num_sentences,) the same for the second segment
 
 
 def draw_pairs(rng, num_documents, num_sentences):
@@ -40,7 +40,7 @@ def draw_pairs(rng, num_documents, num_sentences):
 class SentencePairs(NamedTuple):
     """Pairs of segments, as positions in the documents' array of tokens, `(num_pairs,)`.
 
-    The second length is 0 for the objective `"none"`. The label is an index in
+    With the objective `"none"` the second length is 0. The label is an index in
     `PAIR_CLASSES`.
     """
 
@@ -52,25 +52,25 @@ class SentencePairs(NamedTuple):
 
     @property
     def lengths(self):
-        """Tokens of each pair, without special ones, `(num_pairs,)`."""
+        """Numbers of tokens without special tokens, `(num_pairs,)`."""
         return self.first_length + self.second_length
 
     def take(self, rows):
-        """Returns the pairs at `rows`: indices, a slice or a bool mask."""
+        """Returns the pairs at `rows`, which are indices, a slice or a bool mask."""
         return SentencePairs(*(column[rows] for column in self))
 
 
 class Chunks(NamedTuple):
-    """Chunks of text and their second segments, as sentences, `(num_chunks,)`.
+    """Chunks of text and their second segments, as numbers of sentences, `(num_chunks,)`.
 
-    The first segment is from the chunk's first sentence to `middle` (exclusive).
+    The first segment extends from the chunk's first sentence to `middle` (exclusive).
     """
 
     middle: np.ndarray
     second: np.ndarray  # first sentence of the second segment
     second_end: np.ndarray  # exclusive
     label: np.ndarray
-    is_swapped: np.ndarray  # bool, whether the second segment is put first
+    is_swapped: np.ndarray  # bool, whether the second segment comes first
     is_pair: np.ndarray  # bool, false for one sentence without a second segment
     following: np.ndarray  # first sentence of the next chunk
 
@@ -78,39 +78,39 @@ class Chunks(NamedTuple):
 class PairCutter:
     """Cuts documents into sentence pairs.
 
-    A chunk is consecutive sentences up to a target length, drawn once for the document,
-    and is split into two segments between two random sentences. Splitting anywhere
-    between tokens would make the sentence objective too easy.
+    A chunk consists of consecutive sentences up to a target length, which is drawn once
+    for each document. It is split between two random sentences into two segments. (A
+    split between any two tokens would make the sentence objective too easy.)
 
-    By objective, the second segment is drawn as likely from each of these classes, in
+    The second segment is drawn with equal probability from these classes, which are in
     the order of `PAIR_CLASSES`:
 
-    - `"sop"`: the text that follows, or the same with the segments swapped.
-    - `"nsp"`: the text that follows, or that of a random other document.
+    - `"sop"`: the following text, or the following text with the segments swapped.
+    - `"nsp"`: the following text, or text of a random other document.
     - `"ternary"` (StructBERT): following, swapped, or of a random other document.
-    - `"distant"`: the text that follows, or a random segment of the same document, before
-      or after, at least two segments away: between the two, and beyond any gap, lies at
-      least a target length, which is that of two segments.
+    - `"distant"`: the following text, or a random segment of the same document, before or
+      after. Between the two segments lies at least a target length (that of a pair),
+      besides any gap.
 
-    A class that the block or the document is too short for is not drawn, so that labels
-    may be less frequent; the report counts them. The sentences that a segment from
-    elsewhere replaces begin the next chunk.
+    If the block or the document is too short for a class, the class is not drawn, so
+    labels may have different frequencies; the report counts them. If a segment is
+    replaced by one from elsewhere, the next chunk begins with its sentences.
 
     Args:
-        documents: `Documents`. Segments from elsewhere come from these too.
+        documents: `Documents`. Also the source of segments from elsewhere.
         draws: `PairDraws` for these documents.
-        config: `PretrainingDataConfig`. A document's target is shorter than `max_tokens`
-            with `short_sequence_prob`, then uniform from 2. Of `one_sentence_chunks`,
-            `"skip"` skips chunks of one sentence, which cannot be split;
-            `"random_document"` adds a second segment from elsewhere, if any (for
-            `"distant"` from the same document), and the last label, as the original does
-            even for sentence order. `pair_gap` sentences are left out before the text
-            that follows, fewer where the document ends, so that a sentence remains.
+        config: `PretrainingDataConfig`. With `short_sequence_prob` the target length of a
+            document is shorter than `max_tokens`, uniform from 2. Chunks of one sentence
+            cannot be split: with `one_sentence_chunks="skip"` they are skipped; with
+            `"random_document"` they get a second segment from elsewhere, if there is one
+            (for `"distant"` from the same document), and the last label, as in the
+            original even for sentence order. `pair_gap` sentences are omitted before the
+            following text, fewer at the end of a document, so that a sentence remains.
 
-    Reference: google-research/albert `create_instances_from_document`; differs in that
-    the other document comes from the same block, of about half a million tokens, and
-    that a single document in a block gives no negatives. Wang et al. 2019, StructBERT,
-    section 2.2.2.
+    Reference: google-research/albert `create_instances_from_document`. Two differences:
+    the other document comes from the same block, of about half a million tokens, and a
+    single document in a block gives no negatives. Wang et al. 2019, StructBERT, section
+    2.2.2.
     """
 
     def __init__(self, documents, draws, config):
@@ -123,7 +123,7 @@ class PairCutter:
         self.document = np.repeat(np.arange(len(sizes)), sizes)  # (num_sentences,)
         self.completes_singles = config.one_sentence_chunks == "random_document"
         self.num_classes = len(PAIR_CLASSES[self.objective])
-        # All objectives but sentence order have a class of segments from elsewhere.
+        # All objectives except sentence order have a class of segments from elsewhere.
         self.draws_elsewhere = self.objective != "sop"
         short = 2 + _floor(draws.target, self.max_tokens - 1)  # (num_documents,)
         is_short = draws.is_short < config.short_sequence_prob
@@ -136,7 +136,7 @@ class PairCutter:
         chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
         following = chunks.following.tolist()
         chain, start = [], 0
-        # The last chunk of a document is followed by the next document's first sentence.
+        # After the last chunk of a document comes the first sentence of the next one.
         while start < len(following):
             chain.append(start)
             start = following[start]
@@ -145,14 +145,14 @@ class PairCutter:
         return pairs.take(is_kept), int(np.count_nonzero(~is_kept))
 
     def pairs_at(self, starts, targets, limits, min_sentences=1):
-        """Returns the pairs of chunks that begin at the sentences `starts`.
+        """Returns the pairs of the chunks that begin at the sentences `starts`.
 
-        A chunk stops at `targets` tokens, but not before `min_sentences`; a pair is
+        A chunk has at least `min_sentences`, and ends after `targets` tokens. Pairs are
         truncated to `limits` tokens. Arrays are `(num_chunks,)`.
 
         Returns:
-            Tuple of `SentencePairs`, one a chunk; bool, false for chunks of one sentence
-            without a pair; and the first sentence of the next chunk.
+            Tuple of `SentencePairs`, one for each chunk; bool, false for chunks of one
+            sentence without a pair; and the first sentences of the next chunks.
         """
         chunks = self._chunks(starts, targets, min_sentences)
         sentences = np.stack([starts, chunks.middle, chunks.second, chunks.second_end])
@@ -203,12 +203,12 @@ class PairCutter:
         """Draws the first sentences of segments from elsewhere.
 
         Returns:
-            Tuple of sentences, and bool, false where there is no such segment.
+            Tuple of sentences, and bool, false if there is no such segment.
         """
         if self.objective == "distant":
             return self._draw_distant(starts, next_one, lengths)
         last = len(self.document_offsets) - 2
-        # One of the other documents: the numbers from the own one on are shifted by 1.
+        # One of the other documents: numbers from the chunk's own on are shifted by 1.
         choices = _floor(self.draws.other_document[starts], last)
         other = np.minimum(choices + (choices >= self.document[starts]), last)
         num_sentences = np.diff(self.document_offsets)[other]
@@ -216,9 +216,10 @@ class PairCutter:
         return self.document_offsets[other] + places, np.full(starts.shape, last > 0)
 
     def _draw_distant(self, starts, next_one, lengths):
-        """Draws segments of `lengths` tokens in the same document, far from a chunk's.
+        """Draws segments of `lengths` tokens in the same document, far from the chunks.
 
-        Of the sentences where one can begin, the first `num_before` are before the chunk.
+        A segment can begin at `num_places` sentences, of which the first `num_before` are
+        before the chunk.
         """
         begin = self.document_offsets[self.document[starts]]
         end = self.document_offsets[self.document[starts] + 1]
@@ -236,7 +237,7 @@ class PairCutter:
         return np.minimum(places, end - 1), num_places > 0
 
     def _stop(self, starts, targets):
-        """Returns the sentences at which `targets` tokens or the document end."""
+        """Returns the sentences where `targets` tokens, or the documents, end."""
         reached = np.searchsorted(self.offsets, self.offsets[starts] + targets)
         return np.minimum(reached, self.document_offsets[self.document[starts] + 1])
 
@@ -244,9 +245,9 @@ class PairCutter:
 def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
     """Truncates pairs to `max_tokens`, the longer segment first.
 
-    The original drops one token after the other, from the front or the back with equal
-    probability. The lengths decide the number of tokens that each segment loses, and
-    the number lost at the front is binomial, so one draw a segment is equivalent.
+    The original drops single tokens, from the front or the back with equal probability.
+    The number of tokens that a segment loses depends only on the lengths, and the number
+    lost at the front is binomial. So one draw for each segment is equivalent.
     """
     lengths = [pairs.first_length, pairs.second_length]
     num_first, num_second = kept_lengths(lengths, max_tokens)
@@ -260,7 +261,7 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
 def half_binomial(counts, uniforms):
     """Returns quantiles of the number of heads among `counts` fair coins.
 
-    These are the smallest numbers, int64, with a cumulative probability above
+    The result, int64, is the smallest number whose cumulative probability is above
     `uniforms`, float64.
     """
     quantiles = np.zeros(len(counts), np.int64)
@@ -284,7 +285,7 @@ def _floor(uniforms, sizes):
     return (uniforms * sizes).astype(np.int64)
 
 
-# Names of the classes of a pair, in the order of labels, by objective.
+# Names of the classes of pairs by objective, in the order of labels.
 PAIR_CLASSES = {
     "sop": ("in order", "swapped"),
     "nsp": ("next", "random"),

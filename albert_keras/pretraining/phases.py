@@ -1,31 +1,24 @@
-"""Phases of a pretraining run: rows, batch and depth that change on the way."""
+"""Phases of a pretraining run: rows, batch size and depth that change during the run."""
 
 import dataclasses
-import itertools
 from collections.abc import Mapping
 
-from albert_keras.options import (
-    BATCH_SIZES,
-    STEPS,
-    Range,
-    check_value,
-    kind_of,
-    option,
-)
+from albert_keras import options
+from albert_keras.options import option
 from albert_keras.pretraining.examples import PretrainingDataConfig
 
-# Fields of a token store, which all phases read.
+# Fields of a token store; they cannot differ between phases.
 _FIXED = ("word_segmenter", "num_shards", "dupe_factor", "seed", "sentence_pairs")
 
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """Steps of a run with examples, batch and depth of their own.
+    """Part of a run with its own examples, batch size and depth.
 
     Args:
-        num_steps: int > 0. Optimizer steps.
-        batch_size: int > 0. Examples in a step.
-        num_layers: int > 0, or None. Applications of the shared layer; None for all.
+        num_steps: int > 0. Number of optimizer steps.
+        batch_size: int > 0. Number of examples in a step.
+        num_layers: int > 0, or `None` for all. Applications of the shared layer.
         data_options: dict. Fields of `PretrainingDataConfig` that differ from the run's.
 
     Example:
@@ -37,26 +30,26 @@ class Phase:
     'num_steps=600,batch_size=32,num_layers=1,masking=token'
     """
 
-    num_steps: int = option("optimizer steps of the phase", within=STEPS)
-    batch_size: int = option("examples per step", within=BATCH_SIZES)
+    num_steps: int = option("optimizer steps of the phase", within=options.STEPS)
+    batch_size: int = option("examples per step", within=options.BATCH_SIZES)
     num_layers: int | None = option(
-        "applications of the shared layer (default: all)", None, Range(1)
+        "applications of the shared layer (default: all)", None, options.Range(1)
     )
     data_options: Mapping = dataclasses.field(default_factory=dict)
 
     @classmethod
     def parse(cls, text):
-        """Returns the phase in `NAME=VALUE,NAME=VALUE`, as `str` writes it.
+        """Returns the phase for `NAME=VALUE,NAME=VALUE`, as `str` writes it.
 
         Raises:
-            ValueError: If a name is unknown, or a value is none for it.
+            ValueError: If a name is unknown, or a value is not valid for it.
         """
         values = {}
         for part in text.split(","):
             name, _, value = part.partition("=")
             if name not in _FIELDS:
                 raise ValueError(
-                    f"A phase is made of NAME=VALUE, with names {', '.join(_FIELDS)}. "
+                    f"A phase consists of NAME=VALUE, with names {', '.join(_FIELDS)}. "
                     f"Received: '{part}' in '{text}'."
                 )
             values[name] = _read(_FIELDS[name], value)
@@ -74,7 +67,7 @@ class Phase:
         return ",".join(f"{k}={v}" for k, v in values.items() if v is not None)
 
     def resized(self, step_ratio, batch_ratio):
-        """Returns the phase with as many times the steps, and examples in a batch."""
+        """Returns the phase with the steps and the batch size multiplied by ratios."""
         return dataclasses.replace(
             self,
             num_steps=max(1, round(self.num_steps * step_ratio)),
@@ -82,25 +75,13 @@ class Phase:
         )
 
 
-def starts_of(phases):
-    """Returns the first step of each phase.
-
-    Example:
-
-    >>> starts_of([Phase(300, 64), Phase(200, 32), Phase(100, 32)])
-    (0, 300, 500)
-    """
-    sizes = [phase.num_steps for phase in phases]
-    return (0, *itertools.accumulate(sizes[:-1]))
-
-
 def _read(field, text):
-    kind = kind_of(field)
+    kind = options.kind_of(field)
     try:
         value = {"True": True, "False": False}[text] if kind is bool else kind(text)
     except (KeyError, ValueError):
         value = text
-    check_value(field, value)
+    options.check_value(field, value)
     return value
 
 

@@ -1,10 +1,11 @@
-"""Preparation of pretraining data: from a corpus to files, by any number of workers.
+"""Preparation of pretraining data: from a corpus to files, with any number of workers.
 
-1. Tokenize each part of the corpus, and throw each document into a random bucket.
-2. Draw the documents of each bucket by a permutation of their numbers: the token store.
-3. For other programs, write the first `dupe_factor` epochs of its stream as TFRecords.
+1. Each part of the corpus is tokenized, and each document is put in a random bucket.
+2. The documents of each bucket are shuffled, and written as a token store.
+3. For other programs, the first `dupe_factor` epochs of its examples are written as
+   TFRecords.
 
-Each bucket is shuffled in memory. All orders of the whole corpus are equally likely.
+Buckets are shuffled in memory. All orders of the whole corpus are equally likely.
 
 Reference: Rao 1961, Generation of random permutation of given number of elements using
 random sampling numbers.
@@ -19,34 +20,23 @@ import itertools
 import numpy as np
 
 from albert_keras.checks import check_choice, check_json, shown
-from albert_keras.pretraining import jobs
+from albert_keras.pretraining import jobs, token_store
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import shard_path
 from albert_keras.pretraining.report import PretrainingDataReport
-from albert_keras.pretraining.token_store import (
-    read_description,
-    token_shard_path,
-    write_description,
-)
-from albert_keras.system.files import (
-    LOCK,
-    claimed_folder,
-    read_json,
-    remove_leftovers,
-    write_json,
-)
+from albert_keras.system import files
 from albert_keras.system.fingerprints import first_change
 from albert_keras.system.storage import delete_folder, to_path
 from albert_keras.system.workers import TaskPool
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 
-# By default this share of the documents is held out, with about as many tokens at most:
-# enough to know a loss to about 0.05 nats, and soon evaluated.
+# Default share of held-out documents, with about this number of tokens at most: enough to
+# measure a loss to about 0.05 nats, and fast to evaluate.
 SHARE, MAX_TOKENS = 0.05, 100_000
 
-# Blocks of a token store whose examples are counted for the report.
+# Number of blocks of a token store whose examples are counted for the report.
 _SAMPLED_BLOCKS = 4
 
 
@@ -65,48 +55,49 @@ def prepare_pretraining_data(
 ):
     """Converts a corpus to files for pretraining.
 
-    By default they are a token store, from which `pretraining_dataset` draws new pairs
-    and masks in each epoch; else TFRecord files for other programs, of the examples of
-    `dupe_factor` such epochs, written by TensorFlow. The same arguments give the same
-    bytes for any `num_workers`. Memory does not grow with the corpus up to 8 GB.
+    By default, the files are a token store, from which `pretraining_dataset` draws new
+    pairs and masks in each epoch. With `format="tfrecord"`, TensorFlow writes the
+    examples of `dupe_factor` such epochs as TFRecords for other programs. The same
+    arguments give the same bytes for any `num_workers`. For corpora of up to 8 GB, memory
+    does not depend on the size of the corpus.
 
-    Unfinished work is in the folder `unfinished/` of the output, which takes about as
-    much space as the result. After an interruption, a call with the same arguments
-    continues there. A finished preparation is not repeated.
+    Unfinished work is in the folder `unfinished/` of the output, and takes about as much
+    space as the result. After an interruption, a call with the same arguments continues
+    there. A finished preparation is not repeated.
 
     `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`), `config`,
     `vocabulary_size`, `special_token_ids`, `tokenizer_fingerprint`, `input_fingerprint`,
-    `input_files` (path and fingerprint by content of each), `validation_split`, `shards`
-    and `report`.
+    `input_files` (path and fingerprint of each file), `validation_split`, `shards` and
+    `report`.
 
     Args:
         corpus: `Corpus`, or an argument of `open_corpus`.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        output_dir: str or path. A new or empty folder, or that of an earlier call. Of an
-            address, such as `"s3://bucket/data"`, no call claims the folder, because
-            object stores have no locks: make no two calls at a time.
-        config: `PretrainingDataConfig`, or None for its defaults.
+        output_dir: str or path. A new or empty folder, or the folder of an earlier call.
+            It may be an address, such as `"s3://bucket/data"`. Object stores have no
+            locks, so do not make two calls for an address at the same time.
+        config: `PretrainingDataConfig`. Default: its defaults.
         format: str. `"store"` (the default) or `"tfrecord"`.
-        validation_split: float in [0, 1), or None. Share of the documents that are held
-            out, at least one: their token ids are in the folder `held_out` of the
-            output, and in no other file. None means 0.05, at most about 100,000 tokens.
-            Default: 0, none.
+        validation_split: float in [0, 1), or `None`. Share of the documents to hold out,
+            at least one document. Their token store is the folder `held_out` of the
+            output; other files do not contain them. `None` means 0.05, but at most about
+            100,000 tokens. Default: 0, none.
         num_workers: int >= 1. Number of processes.
-        runner: str, one of `RUNNERS`, or None. Apache Beam runner that replaces the
-            `num_workers` processes, on one machine or many; see `BeamPool`.
-        runner_options: list of str. Its options, as on a command line.
-        progress: callable `(stage, done, total)`, or None. Called after each task;
-            the stages are `"tokenize"` (bytes), `"shuffle"` (files), `"held_out"`,
-            `"examples"` (epochs) and `"write"` (files).
+        runner: str. Apache Beam runner, one of `RUNNERS`, that replaces the `num_workers`
+            processes, on one machine or many; see `BeamPool`. Default: none.
+        runner_options: list of str. Options of the runner, as on its command line.
+        progress: Function `(stage, done, total)`, called after each task. The stages are
+            `"tokenize"` (bytes), `"shuffle"` (files), `"held_out"`, `"examples"`
+            (epochs) and `"write"` (files). Default: none.
 
     Returns:
         `PretrainingDataReport`.
 
     Raises:
-        FileExistsError: If `output_dir` is a file, or holds other files.
+        FileExistsError: If `output_dir` is a file, or contains other files.
         BlockingIOError: If another call is writing to the folder.
-        ValueError: If `output_dir` holds data of other arguments, the corpus is
-            invalid, or it gives no example.
+        ValueError: If `output_dir` contains data of other arguments, the corpus is not
+            valid, or it gives no example.
         OSError: If the disk is full. Finished work is kept for the next call.
 
     Example:
@@ -129,32 +120,32 @@ def prepare_pretraining_data(
     check_choice("format", format, jobs.DATA_FORMATS)
     config = config or PretrainingDataConfig()
     config.warn_of_cut_rate()
-    # Raises errors here rather than in a worker.
+    # Errors are raised here instead of in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = to_path(output_dir)
     job = jobs.Job(open_corpus(corpus), tokenizer.encoder, config, folder, format)
     plan = _plan(job, tokenizer, validation_split)
     with contextlib.ExitStack() as claim:
-        # Finished data are only read, maybe where nothing can be written.
-        if read_description(folder) is None or job.work.exists():
-            claim.enter_context(claimed_folder(folder))
+        # Finished data are only read, and may be where nothing can be written.
+        if token_store.read_description(folder) is None or job.work.exists():
+            claim.enter_context(files.claimed_folder(folder))
             for own in (folder, job.held_out):
-                remove_leftovers(own)
+                files.remove_leftovers(own)
         finished = _check_folder(job, plan)
         if finished:
-            # The finishing call may have been killed before it deleted these.
+            # The call that finished may have been killed before it deleted these files.
             delete_folder(job.work)
             return PretrainingDataReport.from_dict(finished["report"])
         if runner is None:
             pool = TaskPool(job.work, num_workers, job)
         else:
             pool = BeamPool(job.work, job, runner, runner_options)
-        write_json(job.work / "arguments.json", plan)
+        files.write_json(job.work / "arguments.json", plan)
         with _kept_for_next_call(job), pool:
             run = functools.partial(pool.run, progress=progress)
             shards, report = _run_stages(job, run, plan)
         described = {**job.describe(shards), "report": report.to_dict()}
-        write_description(folder, {**plan, **described})
+        token_store.write_description(folder, {**plan, **described})
         delete_folder(job.work)
         return report
 
@@ -165,13 +156,13 @@ def _run_stages(job, run, plan):
     sizes = [part.num_bytes for part in parts]
     tokenized = run("tokenize", jobs.tokenize_part, range(len(parts)), sizes)
     counts = [part["counts"] for part in tokenized]
-    files = [name for part in tokenized for name in part["files"]]
+    names = [name for part in tokenized for name in part["files"]]
     num_documents = np.sum([part["num_documents"] for part in tokenized], axis=0)
     num_held_out = 0
     if plan["validation_split"] != 0:
         report = PretrainingDataReport.of_counts(counts)
         num_held_out = count_held_out(report, plan["validation_split"])
-    tasks = _shuffle_tasks(job, num_documents, num_held_out, files)
+    tasks = _shuffle_tasks(job, num_documents, num_held_out, names)
     blocks = run("shuffle", jobs.shuffle_documents, tasks)
     delete_folder(job.work / "documents")
     if num_held_out:
@@ -200,25 +191,28 @@ def _run_stages(job, run, plan):
     return shards, _report(counts + written)
 
 
-def _shuffle_tasks(job, num_documents, num_held_out, files):
-    """Returns the tasks of `shuffle_documents`, the last one for what is held out.
+def _shuffle_tasks(job, num_documents, num_held_out, names):
+    """Returns the tasks of `shuffle_documents`; the last one is for held-out documents.
 
-    `num_documents` is int `(num_buckets,)`; the first documents are held out.
+    `num_documents` is int `(num_buckets,)`. The first `num_held_out` documents of the
+    shuffled buckets are held out.
     """
     num_shards = min(job.config.num_shards, job.num_buckets)
-    paths = [token_shard_path(job.store, i, num_shards) for i in range(num_shards)]
+    path_of = token_store.token_shard_path
+    paths = [path_of(job.store, index, num_shards) for index in range(num_shards)]
     ends = num_documents.tolist()
+    # (num_buckets,) documents of each bucket that are held out
     begins = np.diff(np.minimum(np.cumsum(ends), num_held_out), prepend=0).tolist()
-    pieces = [*zip(itertools.count(), begins, ends)]
-    shares = [pieces[slice(*share)] for share in _divided(len(pieces), num_shards)]
+    ranges = [*zip(itertools.count(), begins, ends)]
+    shares = [ranges[slice(*share)] for share in _divided(len(ranges), num_shards)]
     if num_held_out:
-        paths.append(token_shard_path(job.held_out, 0, 1))
+        paths.append(path_of(job.held_out, 0, 1))
         shares.append([*zip(itertools.count(), itertools.repeat(0), begins)])
-    return [(path, share, files) for path, share in zip(paths, shares, strict=True)]
+    return [(path, share, names) for path, share in zip(paths, shares, strict=True)]
 
 
 def _divided(number, num_shares):
-    """Returns where each of some equal shares begins and ends."""
+    """Divides a number into equal shares; yields the begin and end of each."""
     bounds = [number * index // num_shares for index in range(num_shares + 1)]
     return itertools.pairwise(bounds)
 
@@ -231,16 +225,16 @@ def _describe_held_out(job, run, plan, shards):
     counts["num_corpus_tokens"] = sum(block["num_tokens"] for block in blocks)
     report = _report([counts], "The held-out documents")
     described = {**job.describe(shards), "kind": "tokens", "report": report.to_dict()}
-    write_description(job.held_out, {**plan, **described})
+    token_store.write_description(job.held_out, {**plan, **described})
 
 
 def count_held_out(tokenized, share=None):
-    """Returns the number of documents to hold out, by the report of all."""
+    """Returns the number of documents to hold out, for the report of all documents."""
     num_documents = tokenized.num_documents - tokenized.dropped_documents["no_tokens"]
     if num_documents < 2:
         raise ValueError(
-            f"To hold one out there must be two at least. Received: {num_documents}. "
-            "Separate documents by blank lines, or hold none out: validation_split=0."
+            f"Holding out needs two documents at least. Received: {num_documents}. "
+            "Separate documents by blank lines, or use validation_split=0."
         )
     if share is None:
         share = min(SHARE, MAX_TOKENS / tokenized.num_corpus_tokens)
@@ -255,44 +249,44 @@ def _report(counts, source="The corpus"):
             f"Received: num_documents={report.num_documents}, "
             f"dropped_documents={report.dropped_documents}, "
             f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
-            'sentences a document, or `one_sentence_chunks="random_document"`; held-out '
-            "documents a larger validation_split, or 0."
+            'sentences in a document, or `one_sentence_chunks="random_document"`; '
+            "held-out documents need a larger validation_split, or 0."
         )
     return report
 
 
 def _plan(job, tokenizer, validation_split):
-    """Returns the inputs that decide every byte of the result."""
-    files = job.corpus.file_fingerprints()
+    """Returns the inputs on which every byte of the result depends."""
+    fingerprints = job.corpus.file_fingerprints()
     return {
         "kind": "tokens" if job.format == "store" else "records",
         "config": dataclasses.asdict(job.config),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
-        "input_fingerprint": job.corpus.fingerprint(files),
-        "input_files": files,
+        "input_fingerprint": job.corpus.fingerprint(fingerprints),
+        "input_files": fingerprints,
         "validation_split": validation_split,
     }
 
 
 def _check_folder(job, plan):
-    """Checks that the folder is new or of the plan; returns a finished description."""
+    """Checks that the folder fits the plan; returns the description of finished data."""
     folder, unfinished = job.folder, job.work / "arguments.json"
-    found = finished = read_description(folder)
+    found = finished = token_store.read_description(folder)
     if not finished and unfinished.is_file():
-        found = read_json(unfinished)
+        found = files.read_json(unfinished)
         check_json(found, {"config": dict}, unfinished)
-    others = {*folder.glob("*")} - {folder / LOCK}
-    # Work that was interrupted before its plan was written has no visible file.
+    others = {*folder.glob("*")} - {folder / files.LOCK}
+    # Work that was interrupted before its plan was written has only hidden files.
     if not any(job.work.glob("[!.]*")):
         others.discard(job.work)
     if found is None and others:
         raise FileExistsError(
-            "`output_dir` must be new or empty, or hold data of the same arguments. "
+            "`output_dir` must be new or empty, or contain data of the same arguments. "
             f"Received: output_dir='{folder}', with '{min(others).name}'."
         )
     if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
-            f"`output_dir` holds data of other arguments. Received: '{folder}', where "
+            f"`output_dir` contains data of other arguments. Received: '{folder}', where "
             f"{', '.join(differences)}. Repeat them, or take another folder."
         )
     return finished
@@ -300,17 +294,14 @@ def _check_folder(job, plan):
 
 def _differences(found, plan):
     """Lists the differences between a description and a plan, in words."""
-    before, now = (
-        {"validation_split": 0, **p, **p["config"]}
-        for p in ({"config": {}, **found}, plan)
-    )
+    before, now = ({"validation_split": 0, **p, **p["config"]} for p in (found, plan))
     differences = [
         f"{name} was {before.get(name)!r} and is {value!r}"
         for name, value in now.items()
         if name not in ("config", "input_fingerprint", "input_files")
         and before.get(name) != value
     ]
-    # Files may be moved or touched.
+    # Only the content counts: files may have been moved.
     if before.get("input_fingerprint") != now["input_fingerprint"]:
         path = first_change(before["input_files"], now["input_files"])
         found = f"has changed in '{path}'" if path else "is read in another way"
@@ -320,7 +311,7 @@ def _differences(found, plan):
 
 @contextlib.contextmanager
 def _kept_for_next_call(job):
-    """Deletes work after invalid input; keeps it, and says so, if the disk is full."""
+    """Deletes the work if the input is invalid; keeps it if the disk is full."""
     try:
         yield
     except ValueError:

@@ -1,4 +1,4 @@
-"""Named pretraining recipes, and their scaling to other batch sizes."""
+"""Named pretraining recipes, and scaling to other batch sizes."""
 
 import dataclasses
 
@@ -8,8 +8,8 @@ from albert_keras.pretraining.phases import Phase
 def scaled_learning_rate(learning_rate, batch_size, reference_batch_size):
     """Scales a learning rate by the square root of the batch size.
 
-    The noise of a batch's gradient decreases with the root of its size. With a much
-    higher rate, long trainings stay flat or diverge.
+    The noise of a batch's gradient decreases with the square root of its size. With a
+    much higher rate, the loss of long trainings does not decrease, or diverges.
 
     Example:
 
@@ -26,17 +26,17 @@ class PretrainingRecipe:
     """Hyperparameters of a pretraining run. Defaults are the paper's.
 
     Args:
-        text: str. Suitable text and vocabulary, and the source of the numbers.
-        measured: str. Result of this package's own run; empty without one.
-        preset: str, of `PRESETS`. The model's shape, except for the vocabulary.
+        text: str. Suitable text and vocabulary, and the source of the values.
+        measured: str. Result of a run with this package; empty if there is none.
+        preset: str. Key of `PRESETS`: the size of the model, except for the vocabulary.
         precision: str. Keras dtype policy.
-        batch_size: int. Examples in a step.
+        batch_size: int. Number of examples in a step.
         num_steps: int. Number of steps.
         optimizer: str. `"lamb"`, or for small batches `"adamw"` or `"muon"`.
-        learning_rate: float. Peak rate of the optimizer.
+        learning_rate: float. Peak of the learning rate.
         warmup_steps: int. Steps of linear warm-up; then the rate decays linearly to 0.
         data_options: dict. Fields of `PretrainingDataConfig`.
-        phases: tuple of `Phase`, whose steps add up to `num_steps`; empty for one phase.
+        phases: tuple of `Phase` with `num_steps` in total; empty for a single phase.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert run_pretraining.py.
     """
@@ -59,10 +59,10 @@ class PretrainingRecipe:
         return [phase.batch_size for phase in self.phases] or [self.batch_size]
 
     def resized(self, batch_size=None, num_steps=None):
-        """Returns the recipe for another batch size or another number of steps.
+        """Returns the recipe for another batch size or number of steps.
 
-        The rate is scaled by the root of the batch, the warm-up with the number of
-        steps, which does not change with the batch.
+        The learning rate is scaled by the square root of the batch size, and the warm-up
+        by the number of steps. The number of steps does not depend on the batch size.
 
         Example:
 
@@ -88,16 +88,16 @@ SHORT_ROWS = {"sequence_length": 32, "masking": "token"}
 
 RECIPES = {
     "paper": PretrainingRecipe(
-        text="16 GB of English, 30,000 pieces; Lan et al. 2020, section 4.1",
+        text="16 GB of English text, 30,000 pieces; from Lan et al. 2020, section 4.1"
     ),
     "albert_zh": PretrainingRecipe(
-        text="30 GB of Chinese, --word-segmenter jieba; brightmart/albert_zh README",
+        text="30 GB of Chinese text, --word-segmenter jieba; from brightmart/albert_zh",
         warmup_steps=12_500,
         data_options={"masking": "whole_word", "masked_rate": 0.1},
     ),
-    # Both are computed for 28 TFLOP/s of products sustained.
+    # Both durations are computed for 28 TFLOP/s, and not measured.
     "gpu_day": PretrainingRecipe(
-        text="4 GB or more, 30,000 pieces; the paper's rate scaled; no GPU has run it",
+        text="4 GB or more, 30,000 pieces; the paper's rate, scaled; not tested on a GPU",
         precision="mixed_bfloat16",
         batch_size=512,
         num_steps=60_000,
@@ -106,7 +106,7 @@ RECIPES = {
         data_options={"sequence_length": 128},
     ),
     "gpu_hour": PretrainingRecipe(
-        text="100 MB or more, 30,000 pieces; between the others; no GPU has run it",
+        text="100 MB or more, 30,000 pieces; between others; not tested on a GPU",
         preset="albert_small_zh",
         precision="mixed_bfloat16",
         batch_size=256,
@@ -117,7 +117,7 @@ RECIPES = {
     ),
     "small": PretrainingRecipe(
         text="1 MB or more, 8,000 pieces as albert_nano_en; by trial; the default",
-        measured="masked pieces at 6.01 nats (unigrams 6.58) in 7 minutes, 1000 steps",
+        measured="loss 6.01 per masked piece (unigrams 6.58) after 1000 steps, 7 minutes",
         preset="albert_nano_en",
         batch_size=32,
         num_steps=3000,
@@ -127,8 +127,8 @@ RECIPES = {
         data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
     "adapt": PretrainingRecipe(
-        text="1 MB or more of a field; with --checkpoint, then the default; by trial",
-        measured="albert_nano_en on 5 MB of news: from 5.09 to 4.95 nats in 250 steps",
+        text="1 MB or more of domain text; default with --checkpoint; by trial",
+        measured="albert_nano_en on 5 MB of news: loss from 5.09 to 4.95 in 250 steps",
         batch_size=32,
         num_steps=1000,
         optimizer="adamw",
@@ -136,12 +136,12 @@ RECIPES = {
         warmup_steps=50,
         data_options={"sequence_length": 128},
     ),
-    # Short rows first. On long ones so small a model learns only word frequencies and
-    # topics for thousands of steps, before it attends to a word's neighbours. It has
-    # 32 positions, so that those of longer rows begin as repeats of trained ones.
+    # Short rows first: on long rows, such a small model learns only word frequencies and
+    # topics for thousands of steps, before it attends to neighbouring words. The model
+    # has 32 positions; the positions of longer rows begin as copies of them.
     "two_cores": PretrainingRecipe(
         text="26 MB, 8,000 pieces; with --max-sequence-length 32; by trial",
-        measured="single masked pieces of its rows at 4.76 nats in 24 minutes, one core",
+        measured="loss 4.76 per masked piece of short rows in 24 minutes on one core",
         preset="albert_nano_en",
         batch_size=64,
         num_steps=4000,
@@ -151,8 +151,8 @@ RECIPES = {
         data_options={**SHORT_ROWS, "masked_rate": 0.2},
     ),
     "two_cores_long": PretrainingRecipe(
-        text="as two_cores; its --checkpoint, --max-sequence-length 128; by trial",
-        measured="4.93 nats (trigrams 6.19), 63.8 ± 2.2 % of orders in 31 minutes more",
+        text="continues two_cores: its --checkpoint, --max-sequence-length 128; by trial",
+        measured="loss 4.93 (trigrams 6.19), 63.8 ± 2.2 % of orders, in 31 more minutes",
         preset="albert_nano_en",
         batch_size=32,
         num_steps=2800,
@@ -161,11 +161,11 @@ RECIPES = {
         warmup_steps=50,
         data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
-    # The layer is applied once at first: 12 applications from the start stay at the loss
-    # of unigrams for as long as one application takes to leave it.
+    # At first the layer is applied once. With 12 applications from the start, the loss
+    # stays at that of unigrams for the time that one application needs to get below it.
     "two_cores_mini": PretrainingRecipe(
-        text="100 MB, 8,000 pieces; by trial; two_cores_mini_long continues from it",
-        measured="masked pieces at 4.79 nats (trigrams 6.18) in 2.2 hours, one core",
+        text="100 MB, 8,000 pieces; by trial; two_cores_mini_long continues it",
+        measured="loss 4.79 per masked piece (trigrams 6.18) in 2.2 hours, one core",
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=64,
@@ -182,10 +182,11 @@ RECIPES = {
             Phase(500, 32),
         ),
     ),
-    # From 12 applications back to 3: the loss stays, a step takes a third of the time.
+    # With 3 instead of 12 applications at first, steps are 3 times as fast, and the loss
+    # is the same.
     "two_cores_mini_long": PretrainingRecipe(
-        text="as two_cores_mini; with --checkpoint of its run; by trial",
-        measured="masked pieces at 4.62 nats (trigrams 6.18) in 1.9 hours more, one core",
+        text="continues two_cores_mini, with --checkpoint of its run; by trial",
+        measured="loss 4.62 per masked piece (trigrams 6.18) in 1.9 more hours, one core",
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=32,
@@ -196,8 +197,8 @@ RECIPES = {
         data_options={"sequence_length": 128, "masked_rate": 0.2},
         phases=(Phase(2800, 32, 3), Phase(1000, 32, 6), Phase(750, 32)),
     ),
-    # Whole documents of the sample fit a row. A logistic regression on the pieces of
-    # both sides gets 80 % of their orders right, of shorter rows 70 %.
+    # Whole documents of the sample fit in a row. A logistic regression on the pieces of
+    # both segments gets 80 % of their orders right, and 70 % for shorter rows.
     "quickstart": PretrainingRecipe(
         text="0.2 MB, the embedded sample; 800 pieces; by trial",
         measured="79.6 ± 3.6 % of orders in 2 minutes with seed 0; 2 of 6 seeds fail",

@@ -1,7 +1,7 @@
 """TFRecords of examples in the format of google-research/albert, for other programs.
 
-The files have the feature names of its `create_pretraining_data.py`, so both programs
-read each other's files. TensorFlow writes and reads them.
+The features have the names of its `create_pretraining_data.py`, so both programs can read
+each other's files. TensorFlow writes and reads them.
 """
 
 import errno
@@ -16,7 +16,7 @@ from albert_keras.pretraining.stream import in_batches
 from albert_keras.system.files import atomic_path
 from albert_keras.system.storage import downloaded, to_path
 
-# From our names to the original's, and further ones of filled rows.
+# Names in this package and in the original; the last three are for filled rows only.
 FEATURES = {
     "token_ids": "input_ids",
     "padding_mask": "input_mask",
@@ -38,7 +38,7 @@ _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecor
 
 
 def write_records(path, groups):
-    """Writes examples, an iterable of dicts of arrays, to one TFRecord file atomically.
+    """Writes examples, an iterable of dicts of arrays, to a TFRecord file atomically.
 
     Raises:
         OSError: If the disk is full.
@@ -73,17 +73,18 @@ def _serialize(arrays):
 class RecordStream:
     """Stream of the examples of TFRecord files, with the methods of `ExampleStream`.
 
-    Each epoch has the files in a new order, and the examples shuffled by 4,096 of a file.
-    Both orders depend on the seed and the epoch alone. To begin anywhere, the examples
-    before are read and left out. A file in an object store is copied while it is read.
+    In each epoch the order of the files is new, and examples are shuffled in groups of
+    4,096 from one file. Both orders depend only on the seed and the epoch. To start
+    anywhere, all examples before are read and skipped. A file in an object store is
+    copied while it is read.
 
     Args:
-        paths: list of paths; the first record says what the features of all are.
-        seed: int >= 0, or None for the order of the files.
+        paths: list of paths. The first record determines the features of all records.
+        seed: int >= 0, or `None` to keep the order of the files.
 
     Raises:
-        ValueError: If a file is truncated or corrupt, has other features than the first
-            one, or there is no record.
+        ValueError: If a file is truncated or corrupt, its features are not those of the
+            first one, or there is no record.
     """
 
     def __init__(self, paths, seed=None):
@@ -95,7 +96,7 @@ class RecordStream:
         return sum(len(records) for path in self._paths for records in _read(path))
 
     def empty_batch(self):
-        """Returns a batch of no examples, with the shapes and types of all arrays."""
+        """Returns a batch without examples, with the shapes and types of all arrays."""
         import tensorflow as tf
 
         arrays = self._parse(tf.constant([], tf.string))
@@ -120,7 +121,7 @@ class RecordStream:
                         return
 
     def _order(self, size, *key):
-        """Returns the order of the files of an epoch, or of the examples of a group."""
+        """Returns the order of the files in an epoch, or of the examples in a group."""
         if self._seed is None:
             return np.arange(size)
         return make_generator(self._seed, *key).permutation(size)
@@ -145,7 +146,7 @@ def _read(path, parse=None):
     import tensorflow as tf
 
     options = tf.data.Options()
-    # Its thread sleeps, and deleting an iterator may wait for it.
+    # The autotuner's thread sleeps, and deleting an iterator may wait for it.
     options.autotune.enabled = False
     with downloaded(path) as local:
         dataset = tf.data.TFRecordDataset(str(local)).with_options(options)
@@ -154,13 +155,13 @@ def _read(path, parse=None):
             yield from (dataset.map(parse) if parse else dataset).as_numpy_iterator()
         except tf.errors.OpError as error:
             raise ValueError(
-                "A TFRecord file must be whole, of examples of one size. Received: "
+                "A TFRecord file must be complete, with examples of one size. Received: "
                 f"'{path}': {error.message.splitlines()[0]}. Copy or write it again."
             ) from error
 
 
 def _read_spec(paths):
-    """Returns the features of the first record, as `tf.io.parse_example` takes them."""
+    """Returns the features of the first record, for `tf.io.parse_example`."""
     import tensorflow as tf
     from google.protobuf.message import DecodeError
 
@@ -168,7 +169,7 @@ def _read_spec(paths):
     path, records = next(groups, (None, None))
     if path is None:
         received = ", ".join(f"'{path}'" for path in paths)
-        raise ValueError(f"`source` must hold a record. Received: {received}, empty.")
+        raise ValueError(f"`source` must have a record. Received: {received}, empty.")
     try:
         found = tf.train.Example.FromString(records[0]).features.feature
     except DecodeError:
@@ -191,19 +192,19 @@ def _read_spec(paths):
 
 
 def shard_path(folder, index, num_shards, name="pretraining"):
-    """Returns the path of one shard, such as `pretraining-00003-of-00016.tfrecord`."""
+    """Returns the path of a shard, such as `pretraining-00003-of-00016.tfrecord`."""
     return to_path(folder) / f"{name}-{index:05}-of-{num_shards:05}.tfrecord"
 
 
 def find_shards(source):
-    """Lists record files: sorted for a folder, otherwise in the given order.
+    """Lists record files, sorted for a folder, otherwise in the given order.
 
     Args:
         source: str or path of a folder or a file, or a list of files.
 
     Raises:
-        FileNotFoundError: If a file does not exist, or a folder has no record files or
-            lacks a shard.
+        FileNotFoundError: If a file does not exist, or a folder has no record files, or a
+            shard is missing.
     """
     if isinstance(source, list | tuple):
         paths = [to_path(path) for path in source]
@@ -215,14 +216,14 @@ def find_shards(source):
     missing = next((path for path in paths if not path.is_file()), None)
     if missing or not paths:
         raise FileNotFoundError(
-            "`source` must have TFRecord files, and all of a set. "
+            "`source` must have TFRecord files, and all shards of a set. "
             f"Missing: '{missing or to_path(source) / '*.tfrecord'}'."
         )
     return paths
 
 
 def _siblings(path):
-    """Returns all shards of a file's data set."""
+    """Returns the paths of all shards of the data set of a file."""
     shard = _SHARD.fullmatch(path.name)
     if shard is None:
         return [path]

@@ -12,23 +12,24 @@ _LENGTH_BINS = 16
 
 @dataclasses.dataclass
 class PretrainingDataReport:
-    """Counts of documents, and of examples over all passes.
+    """Counts of documents, and of examples in all epochs.
 
-    For a token store, examples are counted in one pass over a few blocks.
+    For a token store, the examples of a few blocks in one epoch are counted.
 
     Attributes:
-        cut_documents: Cuts in documents that were too long.
-        dropped_documents: Documents that gave no example, by reason.
-        replaced_bytes: Replaced places that were not UTF-8.
-        num_unknown: Unknown tokens among the `num_corpus_tokens`.
-        num_skipped_chunks: Skipped chunks of one sentence.
-        num_tokens: Real tokens in the examples, special tokens included.
-        num_positions: Tokens and padding.
-        num_pairs: Sentence pairs or single segments; several an example in filled rows.
-        label_counts: Pairs by the name of their class, see `PAIR_CLASSES`.
-        run_counts: Masked n-grams of 1, 2, ... words.
-        length_counts: Examples by real tokens, in 16 equal bins up to the sequence
-            length.
+        cut_documents: Number of cuts in documents that were too long.
+        dropped_documents: Numbers of documents that gave no example, by reason.
+        replaced_bytes: Number of replaced places that were not UTF-8.
+        num_unknown: Number of unknown tokens among the `num_corpus_tokens`.
+        num_skipped_chunks: Number of skipped chunks of one sentence.
+        num_tokens: Number of real tokens in the examples, including special tokens.
+        num_positions: Number of tokens and padding.
+        num_pairs: Number of sentence pairs or single segments. An example with a filled
+            row has several.
+        label_counts: Numbers of pairs by the name of their class, see `PAIR_CLASSES`.
+        run_counts: Numbers of masked n-grams of 1, 2, ... words.
+        length_counts: Numbers of examples by real tokens, in 16 equal bins up to the
+            sequence length.
     """
 
     num_documents: int = 0
@@ -49,7 +50,7 @@ class PretrainingDataReport:
 
     @classmethod
     def of_counts(cls, parts):
-        """Sums counts: an iterable of dicts from attributes to numbers or lists."""
+        """Returns the sum of counts, an iterable of dicts with names of attributes."""
         report = cls()
         for part in parts:
             for name, value in part.items():
@@ -58,16 +59,16 @@ class PretrainingDataReport:
 
     @classmethod
     def from_dict(cls, content):
-        """Returns the report of a dict from `to_dict` of any version."""
+        """Returns the report for a result of `to_dict`, also of another version."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(**{name: content[name] for name in names if name in content})
 
     @property
     def rates(self):
-        """Dict of rates in [0, 1], as far as there are tokens and examples.
+        """Dict of rates in [0, 1], if there are tokens and examples.
 
-        Shares of the corpus' tokens that are unknown, of positions with real tokens, of
-        pairs by class, of real tokens to predict, and of n-grams by size.
+        They are the shares of unknown tokens in the corpus, of real tokens in positions,
+        of the classes of pairs, of predictions in real tokens, and of n-grams by size.
         """
         rates, num_runs = {}, max(1, sum(self.run_counts))
         if self.num_corpus_tokens:
@@ -81,26 +82,24 @@ class PretrainingDataReport:
         return rates
 
     def to_dict(self):
-        """Returns counts and rates as a dict, ready for JSON."""
+        """Returns counts and rates as a dict for JSON."""
         return {**dataclasses.asdict(self), **self.rates}
 
 
 def count_documents(documents, tokenized, num_empty, encoder, config):
-    """Returns the counts of a list of documents and of these tokenized, as `Documents`.
+    """Returns the counts of a list of documents, given their tokenized `Documents`.
 
-    There were `num_empty` further documents without text.
+    There were `num_empty` more documents, without text.
     """
     needs_two = config.sentence_pairs != "none" and config.one_sentence_chunks == "skip"
     num_documents = len(documents) + num_empty
     no_tokens = num_documents - tokenized.num_documents
     is_single = needs_two & (np.diff(tokenized.document_offsets) == 1)
     is_unknown = tokenized.marked_ids >> 1 == encoder.unk_token_id
+    dropped = {"no_tokens": no_tokens, "one_sentence": int(is_single.sum())}
     return {
         "num_documents": num_documents,
-        "dropped_documents": {
-            "no_tokens": no_tokens,
-            "one_sentence": int(is_single.sum()),
-        },
+        "dropped_documents": dropped,
         "num_corpus_tokens": tokenized.num_tokens,
         "num_unknown": int(is_unknown.sum()),
     }

@@ -8,11 +8,7 @@ import numpy as np
 from albert_keras.checks import check_choice
 from albert_keras.models import AlbertPretrainer
 from albert_keras.options import check_unused
-from albert_keras.pretraining.datasets import (
-    plain_errors,
-    pretraining_dataset,
-    pretraining_validation_dataset,
-)
+from albert_keras.pretraining import datasets
 from albert_keras.pretraining.pairs import PAIR_CLASSES
 from albert_keras.train_step import ExactTrainStep, HardestShare
 
@@ -21,14 +17,14 @@ from albert_keras.train_step import ExactTrainStep, HardestShare
 class PretrainingTask:
     """Masked language modelling, with or without classification of sentence pairs.
 
-    With filled rows, losses and metrics are means over the same tokens and pairs as
-    with rows of one pair.
+    Losses and metrics are means over tokens and pairs, also with filled rows.
 
     Args:
-        sentence_pairs: str. The objective of the pairs, a key of `PAIR_CLASSES`; see
+        sentence_pairs: str. Objective of the pairs, a key of `PAIR_CLASSES`; see
             `PairCutter`. Default `"sop"`.
-        hardest_pairs: float in (0, 1]. Share of the pairs that are trained on, the
-            hardest of each replica and micro-batch; see `HardestShare`. Default 1.
+        hardest_pairs: float in (0, 1]. Share of the pairs with the largest losses that
+            are used for training, in each replica and micro-batch; see `HardestShare`.
+            Default 1.
 
     Reference: Lan et al. 2020, section 3.1.
     """
@@ -38,15 +34,13 @@ class PretrainingTask:
 
     def __post_init__(self):
         check_choice("sentence_pairs", self.sentence_pairs, PAIR_CLASSES)
-        if not self.num_pair_classes:
-            given = {
-                "hardest_pairs": self.hardest_pairs if self.hardest_pairs < 1 else None
-            }
-            check_unused(given, given, f"sentence_pairs={self.sentence_pairs}")
+        if not self.num_pair_classes and self.hardest_pairs < 1:
+            use = f"sentence_pairs={self.sentence_pairs}"
+            check_unused(vars(self), ["hardest_pairs"], use)
 
     @property
     def num_pair_classes(self):
-        """Number of classes of sentence pairs, 0 if these are not classified."""
+        """Number of classes of sentence pairs; 0 if pairs are not classified."""
         return len(PAIR_CLASSES[self.sentence_pairs])
 
     def build_model(self, backbone):
@@ -55,16 +49,18 @@ class PretrainingTask:
 
     def make_dataset(self, *source, **options):
         """Returns endless batches for training; see `pretraining_dataset`."""
-        pairs = self.num_pair_classes > 0 and self.sentence_pairs
-        return pretraining_dataset(*source, sentence_pairs=pairs, **options)
+        return datasets.pretraining_dataset(*source, **self._pairs(), **options)
 
     def make_validation_dataset(self, *source, **options):
-        """Returns batches of one pass; see `pretraining_validation_dataset`."""
-        pairs = self.num_pair_classes > 0 and self.sentence_pairs
-        return pretraining_validation_dataset(*source, sentence_pairs=pairs, **options)
+        """Returns batches of one epoch; see `pretraining_validation_dataset`."""
+        options |= self._pairs()
+        return datasets.pretraining_validation_dataset(*source, **options)
+
+    def _pairs(self):
+        return {"sentence_pairs": self.num_pair_classes > 0 and self.sentence_pairs}
 
     def losses(self):
-        """Returns cross-entropies of both outputs, weighted 1 : 1 as in the original."""
+        """Returns cross-entropies of both outputs, with weights 1 as in the original."""
         loss = keras.losses.SparseCategoricalCrossentropy
         losses = {name: loss(from_logits=True) for name in self._output_names()}
         if self.hardest_pairs < 1:
@@ -78,18 +74,17 @@ class PretrainingTask:
         return {name: [accuracy(name="accuracy")] for name in self._output_names()}
 
     def evaluate(self, model, source, batch_size, *, shard=None, config=None):
-        """Evaluates a model, with means over tokens and pairs instead of batches.
+        """Evaluates a model, with means over all tokens and pairs.
 
         Args:
-            model: `AlbertPretrainer`, compiled or not; it is not changed.
+            model: `AlbertPretrainer`, compiled or not. It is not changed.
             source, batch_size, shard, config: As for `pretraining_validation_dataset`.
-                The results are those of all workers together.
+                The results cover all workers.
 
         Returns:
-            Dict: `mlm_loss` (nats per masked token), `mlm_accuracy`; with pairs
-            `sop_loss`, `sop_accuracy` and `sop_accuracy_95_margin`, the half-width of
-            its 95 % interval (normal approximation); `num_examples`,
-            `num_predictions`.
+            Dict: `mlm_loss` (nats per masked token) and `mlm_accuracy`; with pairs also
+            `sop_loss`, `sop_accuracy` and `sop_accuracy_95_margin`, half the width of its
+            95 % interval (normal approximation); `num_examples` and `num_predictions`.
         """
         losses, wrapper = self.losses(), keras.metrics.MeanMetricWrapper
         metrics = {
@@ -100,7 +95,7 @@ class PretrainingTask:
             measured = _Measured(model)
             measured.compile(None, losses, weighted_metrics=metrics)
         given = source, batch_size
-        with plain_errors():
+        with datasets.plain_errors():
             dataset = self.make_validation_dataset(*given, shard=shard, config=config)
             measured.evaluate(dataset, verbose=0)
         results = {
@@ -117,7 +112,7 @@ class PretrainingTask:
         return results
 
     def finished_model(self, model, tokenizer):
-        """Returns what is kept of a trained model: all of it, ready for text."""
+        """Returns the model to save: the whole model, with a preprocessor for text."""
         length = model.backbone.max_sequence_length
         model.preprocessor = model.preprocessor_cls(tokenizer, sequence_length=length)
         return model
@@ -127,7 +122,7 @@ class PretrainingTask:
 
 
 class _Measured(ExactTrainStep, keras.Model):
-    """Another model's outputs, measured by losses and metrics of its own."""
+    """The outputs of another model, with losses and metrics of its own."""
 
     def __init__(self, model):
         super().__init__(name="measured")
@@ -140,7 +135,7 @@ class _Measured(ExactTrainStep, keras.Model):
 def _count_targets(dataset):
     num_examples = num_predictions = 0
     for features, _, weights in dataset:
-        # The examples of a packed row are numbered from 1.
+        # The pairs of a filled row are numbered from 1.
         numbers = features.get("sequence_ids", features["padding_mask"])
         num_examples += int(np.max(numbers, axis=1).sum())
         num_predictions += int(np.sum(weights["mlm_logits"]))

@@ -1,12 +1,13 @@
 """Token store: tokenized documents on disk, in blocks that are read one by one.
 
-The shard files of a store are blocks, end to end; `dataset.json` holds the offset of each
-and the CRC-32C of its two parts. These are four 32-bit counts (documents, sentences,
-tokens, bytes of a marked id), the number of sentences of each document and of tokens of
-each sentence (32 bits each); and the marked ids of `Documents`.
+A shard file is a sequence of blocks. `dataset.json` has the offset of each block, and the
+CRC-32C checksums of its two parts. The first part consists of 32-bit numbers: the counts
+of documents, sentences and tokens, the bytes of a marked id, the number of sentences of
+each document, and the number of tokens of each sentence. The second part consists of the
+marked ids of `Documents`.
 
-Before the documents are shuffled they are in files of one block for each bucket, after a
-table of what `dataset.json` would hold.
+Before the documents are shuffled, they are in files with one block for each bucket,
+beside a table of the descriptions of these blocks.
 """
 
 import google_crc32c
@@ -15,18 +16,18 @@ import numpy as np
 from albert_keras.checks import check_json
 from albert_keras.pretraining.documents import Documents
 from albert_keras.system.files import atomic_path, read_json, write_json
-from albert_keras.system.storage import is_address, read_range, to_path
+from albert_keras.system.storage import read_range, to_path
 from albert_keras.tokenizers.ragged import offsets_of
 
 _DESCRIPTION = "dataset.json"
 _WORD = np.dtype("<u4")
 
-# Of a block, in `dataset.json` and in the tables.
+# Description of a block, in `dataset.json` and in tables of buckets.
 _COUNTS = ("num_documents", "num_sentences", "num_tokens")
 _FIELDS = ("offset", "num_bytes", *_COUNTS, "lengths_checksum", "ids_checksum")
 _TABLE = np.dtype([(name, "<i8") for name in _FIELDS])
 
-# The form of the description of a store, as of `checks.check_json`.
+# Templates of the descriptions, see `checks.check_json`.
 _STORE = {
     "config": dict,
     "shards": {str: [dict.fromkeys(_FIELDS, int)]},
@@ -37,15 +38,15 @@ _RECORDS = {"config": dict, "shards": {str: {"bytes": int}}}
 
 
 def write_description(folder, description):
-    """Writes a dict as `dataset.json` beside the shards, whole or not at all."""
+    """Writes a dict as `dataset.json` to the folder of the shards, atomically."""
     write_json(to_path(folder) / _DESCRIPTION, description)
 
 
 def read_description(folder):
-    """Returns `dataset.json` of a folder as a dict; None without that file."""
+    """Returns the `dataset.json` of a folder as a dict, or `None` without that file."""
     path = to_path(folder) / _DESCRIPTION
     try:
-        # `is_file` of an address is false, too, while the network fails.
+        # Not `is_file`, which is also false if the network fails.
         description = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -54,20 +55,22 @@ def read_description(folder):
 
 
 def is_store(description):
-    """Returns whether a `dataset.json`, or None, describes token ids."""
+    """Returns whether a `dataset.json` (or `None`) describes a token store."""
     return description is not None and description.get("kind") == "tokens"
 
 
 def token_shard_path(folder, index, num_shards):
-    """Returns the path of one shard, such as `documents-00003-of-00016.tokens`."""
+    """Returns the path of a shard, such as `documents-00003-of-00016.tokens`."""
     return to_path(folder) / f"documents-{index:05}-of-{num_shards:05}.tokens"
 
 
 def write_token_shard(path, blocks, vocabulary_size):
-    """Writes an iterable of `Documents`, a block each, whole or not at all.
+    """Writes an iterable of `Documents` atomically, each as a block.
 
-    The vocabulary size decides whether a marked id takes 16 or 32 bits. Returns a list
-    of one dict a block, for `dataset.json`.
+    The vocabulary size determines whether a marked id takes 16 or 32 bits.
+
+    Returns:
+        List of descriptions of the blocks, for `dataset.json`.
     """
     descriptions, offset = [], 0
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
@@ -79,29 +82,24 @@ def write_token_shard(path, blocks, vocabulary_size):
 
 
 def write_buckets(path, buckets, vocabulary_size):
-    """Writes a list of `Documents`, one for each bucket, to a file for `read_bucket`."""
-    contents, rows, offset = [], [], len(buckets) * _TABLE.itemsize
-    for documents in buckets:
-        content, description = _serialize(documents, offset, vocabulary_size)
-        contents.append(content)
-        rows.append(tuple(description.values()))
-        offset += len(content)
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        file.writelines([np.array(rows, _TABLE).tobytes(), *contents])
+    """Writes a list of `Documents`, one for each bucket, for `read_bucket`."""
+    blocks = write_token_shard(path, buckets, vocabulary_size)
+    table = np.array([tuple(block.values()) for block in blocks], _TABLE)
+    with atomic_path(f"{path}.table") as temporary:
+        temporary.write_bytes(table.tobytes())
 
 
 def read_bucket(path, number):
-    """Reads the `Documents` of a bucket; raises as `read_block`."""
+    """Reads the `Documents` of a bucket; raises errors as `read_block`."""
     begin = number * _TABLE.itemsize
-    row = np.frombuffer(_read(path, begin, begin + _TABLE.itemsize), _TABLE)
+    row = np.frombuffer(_read(f"{path}.table", begin, begin + _TABLE.itemsize), _TABLE)
     return read_block(path, dict(zip(_FIELDS, row[0].tolist(), strict=True)))
 
 
 def read_block(path, block, lengths_only=False):
-    """Reads `Documents`, one block of a shard file, described in `dataset.json`.
+    """Reads a block of a shard file as `Documents`, given its description.
 
-    With `lengths_only` it does not read `marked_ids`, nine tenths of the block. Files on
-    a disk are memory-mapped.
+    With `lengths_only` it does not read `marked_ids`, nine tenths of the block.
 
     Raises:
         ValueError: If the block is truncated or corrupt.
@@ -125,7 +123,7 @@ def read_block(path, block, lengths_only=False):
 
 
 def _serialize(documents, offset, vocabulary_size):
-    """Returns a block's bytes, and what describes it where it begins at `offset`."""
+    """Returns the bytes of a block, and its description if it begins at `offset`."""
     dtype = np.dtype("<u2" if 2 * vocabulary_size <= 2**16 else "<u4")
     counts = [getattr(documents, name) for name in _COUNTS]
     of_documents = np.diff(documents.document_offsets)
@@ -142,12 +140,7 @@ def _serialize(documents, offset, vocabulary_size):
 
 def _read(path, begin, end):
     """Returns the bytes of a file from `begin` to `end`; raises if there are fewer."""
-    if is_address(path):
-        content = read_range(path, begin, end)
-    elif path.stat().st_size >= end:
-        content = np.memmap(path, np.uint8, "r")[begin:end]
-    else:
-        content = b""
+    content = read_range(path, begin, end)
     if len(content) < end - begin:
         raise _damaged(path, begin)
     return content

@@ -2,13 +2,14 @@
 
 import bisect
 import dataclasses
+import itertools
 
 import keras
 import numpy as np
 
 from albert_keras.keras_internals import sync_variables
 from albert_keras.pretraining.examples import make_generator
-from albert_keras.pretraining.phases import Phase, starts_of
+from albert_keras.pretraining.phases import Phase
 
 
 class RunPhases:
@@ -28,7 +29,8 @@ class RunPhases:
         if phases:
             _check(phases, config, examples, shape)
         self.phases = phases or [Phase(config.num_steps, config.batch_size)]
-        self.starts = starts_of(self.phases)
+        sizes = [phase.num_steps for phase in self.phases]
+        self.starts = (0, *itertools.accumulate(sizes[:-1]))
         self.examples = [
             examples and dataclasses.replace(examples, **phase.data_options)
             for phase in self.phases

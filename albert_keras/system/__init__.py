@@ -1,1 +1,1 @@
-"""Files, processes and signals: what the package asks of the operating system."""
+"""Files, storage, processes, signals and progress bars."""

@@ -1,4 +1,4 @@
-"""Atomic writes of files and folders, and folders claimed by one process."""
+"""Atomic writes of files and folders, and locks on folders."""
 
 import contextlib
 import json
@@ -11,13 +11,13 @@ import filelock
 
 from albert_keras.checks import shown
 from albert_keras.system.signals import stopped_afterwards
-from albert_keras.system.storage import is_address, to_path, uploaded
+from albert_keras.system.storage import is_address, to_path
 
-# File of a claimed folder.
+# Lock file of a claimed folder.
 LOCK = ".lock"
 
-# Names of temporary folders begin with it. They stand beside the target, which a rename
-# can only reach on the same file system.
+# Prefix of the names of temporary folders. They are created beside the target, because
+# a rename does not work across file systems.
 _WORK_PREFIX = ".albert_keras-"
 
 
@@ -26,9 +26,9 @@ def atomic_path(path):
     """Yields a temporary path of the same name, and renames it to `path` on success.
 
     Readers never see an incomplete file: on an error the temporary file is removed and
-    an older file at `path` is left unchanged. What a killed process leaves beside it is
-    for `remove_leftovers`. The folder is created if absent. If `path` is an address, the
-    file is uploaded on success.
+    an older file at `path` is left unchanged. `remove_leftovers` removes the temporary
+    files of killed processes. The parent folder is created if it does not exist. If
+    `path` is an address, the file is uploaded on success.
 
     Raises:
         ValueError: If `path` is a folder, a device or a pipe.
@@ -44,8 +44,10 @@ def atomic_path(path):
     """
     path = to_path(path)
     if is_address(path):
-        with uploaded(path) as temporary:
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = pathlib.Path(folder, path.name)
             yield temporary
+            path.fs.put_file(temporary, path.path)
         return
     check_replaceable_file(path)
     with _work_folder(path.parent) as folder:
@@ -55,25 +57,31 @@ def atomic_path(path):
 
 
 def check_is_fetched(path):
-    """Raises a ValueError for the pointer to a file that Git LFS has not fetched."""
+    """Raises a ValueError if a file is a pointer that Git LFS has not fetched."""
     pointer = b"version https://git-lfs"
     if os.path.isfile(path):
         with open(path, "rb") as file:
             if file.read(len(pointer)) == pointer:
                 raise ValueError(
                     "A file must be fetched first, by `git lfs pull`. "
-                    f"Received: '{path}', which is the pointer to it."
+                    f"Received: '{path}', which is a Git LFS pointer."
                 )
 
 
 def read_json(path, encoding="utf-8", errors="strict", kind=dict):
-    """Returns the content of a JSON file, an object, or raises a ValueError.
+    """Returns the content of a JSON file.
 
-    `kind` is the type of another content, such as `list`.
+    Args:
+        path: str or path.
+        encoding, errors: str. As for `open`.
+        kind: Type of the content. Default dict.
+
+    Raises:
+        ValueError: If the file is not JSON, or its content has another type.
     """
     try:
         text = to_path(path).read_text(encoding, errors)
-        # Editors on Windows put a byte order mark before the first word.
+        # Editors on Windows write a byte order mark at the start of the file.
         content = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
@@ -93,14 +101,15 @@ def write_json(path, content):
 def atomic_folder(path):
     """Yields a temporary folder of the same name, and renames it to `path` on success.
 
-    An older folder at `path` is replaced only when the new one is complete. Between two
-    renames there is none; if the process is killed there, both are in a hidden folder
-    beside `path`. Call `check_replaceable_folder` first, to protect folders of another
-    kind.
+    An older folder at `path` is replaced only when the new one is complete. The
+    replacement takes two renames, and no folder exists between them. If the process is
+    killed at that point, a hidden folder beside `path` has both the old and the new
+    one. Call `check_replaceable_folder` first, to protect folders of another kind.
 
     Raises:
         ValueError: If `path` is a file, a device, or the root of the file system.
     """
+    # A link is kept; the folder that it points to is replaced.
     # A link stays; the folder that it points to is replaced.
     path = pathlib.Path(path).resolve()
     if not path.name or (path.exists() and not path.is_dir()):
@@ -136,7 +145,7 @@ def _work_folder(parent):
 
 @contextlib.contextmanager
 def names_path(path):
-    """Adds a path to errors of the disk, such as a full one, which name no file."""
+    """Adds a path to errors that name no file, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -146,9 +155,9 @@ def names_path(path):
 
 
 def remove_leftovers(folder):
-    """Removes what killed processes left in a folder, which this process has claimed.
+    """Removes the temporary files of killed processes from a folder.
 
-    Object stores have none of it.
+    This process must have claimed the folder. Object stores have no such files.
     """
     if not is_address(folder):
         for leftover in pathlib.Path(folder).glob(f"{_WORK_PREFIX}*"):
@@ -166,22 +175,18 @@ def check_replaceable_file(path):
 
 
 def check_replaceable_folder(path, marker):
-    """Raises a ValueError if `path` is a file, or a folder with files but not `marker`.
+    """Raises a ValueError unless a folder may be written at `path`.
 
     Args:
-        path: str or path.
-        marker: str. Name of a file that every folder of the kind to be written has.
+        path: str or path. It must be new, or an empty folder, or contain `marker`.
+        marker: str. Name of a file that every folder of the same kind contains.
     """
     path = pathlib.Path(path)
-    if path.exists() and not path.is_dir():
-        raise ValueError(
-            f"`path` must be a folder. Received: path={shown(str(path))}, which is a "
-            "file."
-        )
-    if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
+    is_empty = path.is_dir() and not any(path.iterdir())
+    if path.exists() and not is_empty and not (path / marker).is_file():
         raise ValueError(
             f"`path` must be new, empty, or a folder with {marker} to replace. "
-            f"Received: path={shown(str(path))}, which holds other files."
+            f"Received: path={shown(str(path))}, which is a file or holds other files."
         )
 
 
@@ -189,10 +194,10 @@ def check_replaceable_folder(path, marker):
 def claimed_folder(path):
     """Locks a folder for this thread until the context, or the process, ends.
 
-    The operating system holds the lock, and releases it even if the process is killed.
-    Claims of one thread may be nested. The folder is created if absent, and has an empty
-    file `.lock` meanwhile. If it is still empty at the end, a new folder is removed.
-    Object stores have no locks: there this does nothing.
+    The operating system releases the lock even if the process is killed. A thread may
+    nest its claims. The folder is created if it does not exist, and contains an empty
+    file `.lock` during the claim. A new folder that is still empty at the end is
+    removed. Object stores have no locks, so this function does nothing for an address.
 
     Raises:
         BlockingIOError: If another thread or process holds the lock.
@@ -215,10 +220,10 @@ def claimed_folder(path):
         yield
     finally:
         if lock.lock_counter == 1:
-            # Before the release: afterwards it may be the file of another process.
-            with contextlib.suppress(OSError):  # Windows removes no open file.
+            # Not after the release, when another process may have created the file.
+            with contextlib.suppress(OSError):  # Windows cannot remove an open file.
                 (path / LOCK).unlink()
         lock.release()
-        with contextlib.suppress(OSError):  # Folders that are not empty stay.
+        with contextlib.suppress(OSError):  # Folders with files are kept.
             for folder in new_folders:
                 folder.rmdir()

@@ -1,21 +1,23 @@
-"""Fingerprints of files by their content, cheap for files of any size."""
+"""Fingerprints of files by their content, fast for files of any size."""
 
 import hashlib
+import itertools
 import pathlib
 
 from albert_keras.system.storage import open_file, read_range, to_path
 
-# Files up to this size are read as a whole, in about 0.15 s; of larger ones some blocks.
+# Files up to this size are read completely, in about 0.15 s. From larger files only
+# some blocks are read.
 WHOLE_BYTES = 2**28
 NUM_BLOCKS, BLOCK_BYTES = 64, 2**14
 
 
 def fingerprint_file(path, whole=False):
-    """Returns a str that depends on a file's content, not on its name, place or time.
+    """Returns a str that depends on the content of a file, not on its name or time.
 
-    Of a file larger than 256 MiB it depends on the size and on 64 blocks of 16 KiB: the
-    beginning, the end, and blocks between them at even distances. A change that keeps
-    the size and lies between the blocks is not seen, unless `whole` is true.
+    For a file larger than 256 MiB it depends on the size and on 64 blocks of 16 KiB, at
+    equal distances from the start to the end. A change between the blocks that keeps the
+    size is not detected, unless `whole` is true.
 
     Example:
 
@@ -38,14 +40,14 @@ def fingerprint_file(path, whole=False):
 
 
 def fingerprint_files(paths, whole=False):
-    """Returns a list of `[path, fingerprint]`, as JSON holds it, of some files."""
+    """Returns a list of `[path, fingerprint]` of files, ready for JSON."""
     return [[str(path), fingerprint_file(path, whole)] for path in paths]
 
 
 def fingerprint_folder(folder, pattern):
-    """Returns a str that depends on the files of a folder: contents and relative paths.
+    """Returns a str that depends on the contents and relative paths of files in a folder.
 
-    `pattern` says which files count, such as `"*/*.txt"`.
+    `pattern` selects the files, such as `"*/*.txt"`.
     """
     folder, digest = pathlib.Path(folder), hashlib.sha256()
     for path in sorted(folder.glob(pattern)):
@@ -57,13 +59,11 @@ def fingerprint_folder(folder, pattern):
 def first_change(before, now):
     """Returns the path of the first file whose content changed, or None.
 
-    Both are lists of `fingerprint_files`. A file that is new or missing is a change; a
-    path that changed is none.
+    Both arguments are lists that `fingerprint_files` returned. A new or missing file
+    counts as a change; a changed path does not.
     """
-    for (_, old), (path, new) in zip(before, now, strict=False):
+    pairs = itertools.zip_longest(before, now, fillvalue=(None, None))
+    for (old_path, old), (path, new) in pairs:
         if old != new:
-            return path
-    if len(before) == len(now):
-        return None
-    longer = max(before, now, key=len)
-    return longer[min(len(before), len(now))][0]
+            return path or old_path
+    return None

@@ -1,17 +1,17 @@
-"""The cores, and environment variables by which TensorFlow makes good use of them."""
+"""Environment variables that make TensorFlow faster on CPUs; the number of cores."""
 
 import functools
 import logging
 import os
 import sys
 
-# Read by TensorFlow when it is imported, where the user has not set it.
-# - It uses oneDNN only on processors with AVX-512 VNNI. But with AVX2 too the products of
-#   attention are three times as fast with it: a step takes 6 to 24 % less time.
-# - It returns the memory of tensors to the system, which clears each page before it is
-#   used again. With the allocator that it has for GPUs it keeps the memory: a step of a
-#   small model takes 2 to 8 % less time, and 40 % less where clearing is slow. Of the
-#   memory of large machines it would by default use 64 GiB: here it is limited to 1 TiB.
+# TensorFlow reads these variables when it is imported. Values of the user are kept.
+# - oneDNN is on by default only on processors with AVX-512 VNNI. With AVX2 it computes
+#   the products of attention 3 times as fast: a step takes 6 to 24 % less time.
+# - By default, TensorFlow returns the memory of tensors to the system, which clears each
+#   page before it is used again. The GPU allocator (BFC) keeps the memory: a step of a
+#   small model takes 2 to 8 % less time, and 40 % less where clearing is slow. Its
+#   default limit on large machines is 64 GiB; 1 TiB is set here.
 ENVIRONMENT = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
     "TF_CPU_ALLOCATOR_USE_BFC": "true",
@@ -20,7 +20,7 @@ ENVIRONMENT = {
 
 
 def set_variables():
-    """Sets those that are not set, unless TensorFlow is imported already."""
+    """Sets the variables that are not set, unless TensorFlow is already imported."""
     if "tensorflow" not in sys.modules:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -31,7 +31,7 @@ def hint_at_variables():
     """Logs one line, once, if TensorFlow was imported before they could be set."""
     missing = [f"{n}={v}" for n, v in ENVIRONMENT.items() if n not in os.environ]
     if missing:
-        # No Python warning, which some programs turn into an error.
+        # Not a Python warning, because some programs turn warnings into errors.
         logging.getLogger("albert_keras").warning(
             "Training on processors is up to 40 %% faster if albert_keras is imported "
             "before TensorFlow and Keras, or if %s is set before.",
@@ -40,7 +40,7 @@ def hint_at_variables():
 
 
 def usable_cores():
-    """Returns the number of cores this process may use; all if unknown."""
+    """Returns the number of cores that this process may use, or else of all cores."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

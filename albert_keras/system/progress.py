@@ -11,10 +11,10 @@ import rich.progress
 def open_progress(quiet=False):
     """Returns a `rich` progress display, to be used in a `with`; `quiet` shows nothing.
 
-    Each of its tasks has a field `rate`, a text such as `1.5 million bytes/s`.
+    Each task of the display has a field `rate`, such as `"1.5 million bytes/s"`.
     """
-    # Rich's own display in notebooks needs ipywidgets, and an output block for each line.
-    # A kernel says that it is a terminal, and shows a line for each move of the cursor.
+    # In notebooks, Rich's own display needs ipywidgets and prints an output block for
+    # each line. The kernel claims to be a terminal, but prints a line for each update.
     in_notebook = rich.console.Console().is_jupyter
     console = rich.console.Console(
         stderr=True,
@@ -34,7 +34,7 @@ def open_progress(quiet=False):
 
 
 def format_value(value):
-    """Formats a result for people: texts and counts whole, other numbers shortened.
+    """Formats a result for display: str and int unchanged, other numbers rounded.
 
     >>> [format_value(value) for value in (30, 0.53331, 2.4e-7, "a")]
     ['30', '0.5333', '2.4e-07', 'a']
@@ -46,16 +46,17 @@ def format_value(value):
 
 @contextlib.contextmanager
 def show_stages(units):
-    """Shows a progress bar for each stage of a long task; yields `(stage, done, total)`.
+    """Shows a progress bar for each stage of a long task.
 
-    `units` maps each stage to the unit that it counts; `total` may be None.
+    Yields a function `(stage, done, total)`, to be called after each part; `total` may be
+    None. `units` maps each stage to the unit of its numbers.
     """
     progress, tasks, began = open_progress(), {}, {}
     with contextlib.ExitStack() as stack:
 
         def show(stage, done, total):
             if not tasks:
-                # Without any stage it would print an empty line.
+                # Without a task the display would print an empty line.
                 stack.enter_context(progress)
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")

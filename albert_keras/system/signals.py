@@ -1,4 +1,4 @@
-"""Signals to stop, recorded on arrival and obeyed between two steps."""
+"""Stop signals that are recorded on arrival and handled between two steps."""
 
 import contextlib
 import signal
@@ -10,8 +10,8 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class StopSignals:
     """Context manager that records the first SIGTERM or SIGINT.
 
-    A second one acts as usual. Outside the main thread, where Python receives no signals,
-    nothing is recorded.
+    A second one has its usual effect. Python receives signals only in the main thread;
+    in other threads nothing is recorded.
     """
 
     def __init__(self):
@@ -23,7 +23,7 @@ class StopSignals:
             self._handlers = {
                 number: signal.signal(number, self._note)
                 for number in STOP_SIGNALS
-                # None is that of another language, which Python cannot restore.
+                # None: a handler that was not set by Python, which cannot restore it.
                 if signal.getsignal(number) is not None
             }
         return self
@@ -48,11 +48,11 @@ class StopSignals:
 
 @contextlib.contextmanager
 def stopped_afterwards():
-    """Context, or decorator, of what a first SIGTERM or SIGINT does not interrupt.
+    """Delays the first SIGTERM or SIGINT to the end of a context or decorated function.
 
-    The signal acts as usual at the end. It is for the removal of files and locks:
-    interrupted in the middle, libraries raise errors of their own, and finalizers of
-    Python swallow the `KeyboardInterrupt`.
+    It protects the removal of files and locks. An interruption in the middle would make
+    libraries raise errors of their own, and finalizers would swallow the
+    `KeyboardInterrupt`.
     """
     signals = StopSignals()
     try:

@@ -1,8 +1,9 @@
-"""Files on disk and in object stores, by paths of the same methods.
+"""Files on disk and in object stores, with the same path methods for both.
 
-The path of an address such as `s3://bucket/name` is a `upath.UPath`, with the methods of
-`pathlib.Path`. In an object store a file is read by ranges, one request each; it exists
-when all of it has been uploaded; and a folder is the common beginning of names.
+The path of an address such as `s3://bucket/name` is a `upath.UPath`, which has the
+methods of `pathlib.Path`. Object stores differ in three ways: each read of a range is one
+request; a file exists only after it has been uploaded completely; a folder is a common
+prefix of names.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from albert_keras.checks import import_optional
 # Packages that fsspec needs for a protocol.
 _PACKAGES = {"s3": "s3fs", "gs": "gcsfs"}
 
-# Bytes of one request while a file is read to its end.
+# Bytes per request when a whole file is read.
 _REQUEST_BYTES = 2**21
 
 
@@ -45,7 +46,7 @@ def to_path(path):
     protocol = str(path).partition("://")[0]
     import_optional(_PACKAGES.get(protocol, "fsspec"), "cloud")
     try:
-        # A cached listing would lack what other processes write.
+        # A cached listing would not show the files that other processes write.
         return upath.UPath(str(path).rstrip("/"), use_listings_cache=False)
     except ValueError as error:
         raise ValueError(
@@ -55,14 +56,15 @@ def to_path(path):
 
 
 def absolute(path):
-    """Returns an absolute path, or an address as it is, as a str."""
+    """Returns an absolute path as a str; an address is returned unchanged."""
     return str(path) if is_address(path) else os.path.abspath(path)
 
 
 def find_addresses(pattern):
-    """Finds the files of an address, of a folder, or of a glob pattern, by one listing.
+    """Finds the files of an address, a folder or a glob pattern with one listing.
 
-    Returns a sorted list of `(address, size)`, str and int.
+    Returns:
+        Sorted list of `(address, size)`, str and int.
     """
     path, protocol = to_path(pattern), str(pattern).partition("://")[0]
     find = path.fs.glob if glob.has_magic(path.path) else path.fs.find
@@ -74,7 +76,7 @@ def find_addresses(pattern):
 
 
 def open_file(path):
-    """Opens a file to read bytes."""
+    """Opens a file for reading bytes."""
     path = to_path(path)
     if not is_address(path):
         return open(path, "rb", buffering=2**20)
@@ -82,7 +84,7 @@ def open_file(path):
 
 
 def read_range(path, begin, end):
-    """Returns the bytes of a file from `begin` to `end`, as far as there are any."""
+    """Returns the bytes of a file from `begin` to `end`, or to its end."""
     path = to_path(path)
     if is_address(path):
         return path.fs.cat_file(path.path, start=begin, end=end) if begin < end else b""
@@ -92,17 +94,8 @@ def read_range(path, begin, end):
 
 
 @contextlib.contextmanager
-def uploaded(path):
-    """Yields a local path, and stores the file at an address on success."""
-    with tempfile.TemporaryDirectory() as folder:
-        temporary = pathlib.Path(folder, path.name)
-        yield temporary
-        path.fs.put_file(temporary, path.path)
-
-
-@contextlib.contextmanager
 def downloaded(path):
-    """Yields the path of a file; if that is an address, the path of a local copy."""
+    """Yields the path of a file, or of a temporary copy if `path` is an address."""
     if not is_address(path):
         yield path
         return
@@ -113,7 +106,7 @@ def downloaded(path):
 
 
 def delete_folder(path):
-    """Deletes a folder and all that is in it, if it is there."""
+    """Deletes a folder with all its files, if it exists."""
     if not is_address(path):
         shutil.rmtree(path, ignore_errors=True)
     elif path.exists():

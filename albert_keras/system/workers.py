@@ -25,11 +25,11 @@ class TaskPool:
     """Runs tasks and writes the result of each to a JSON file.
 
     A task whose file exists is not run again, so an interrupted or killed job continues
-    where it stopped. A lost worker is an error, and what the others have begun is
-    finished.
+    where it stopped. If a worker is killed, the tasks of the others are finished, and an
+    error is raised.
 
     Args:
-        folder: str or path of the results.
+        folder: str or path. Folder of the result files.
         num_workers: int >= 1. With 1, tasks run in this process.
         context: First argument of each task; must pickle.
     """
@@ -38,34 +38,31 @@ class TaskPool:
         check_positive_integer("num_workers", num_workers)
         self.folder = to_path(folder)
         self._context, self._num_workers = context, num_workers
-        self._executors = []
-        # Its errors are raised here.
+        self._executors, self._stack = [], contextlib.ExitStack()
+        # Pickled here, so that errors are raised at once.
         self._pickled = pickle.dumps(context) if num_workers > 1 else None
 
     def __enter__(self):
         if self._num_workers > 1:
-            # Not with the arguments of a process: a parent waits for ever where its child
-            # is killed before it has read more than a pipe holds.
-            self._folder = tempfile.TemporaryDirectory()
-            self._file = pathlib.Path(self._folder.name, "context")
+            # The context is not an argument of the processes: if a child is killed while
+            # it starts, its parent waits forever to write what does not fit in a pipe.
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+            self._file = pathlib.Path(folder, "context")
             self._file.write_bytes(self._pickled)
-            # Forks are unsafe after TensorFlow has run. An executor of several processes
-            # may wait for ever where one is killed while another starts.
+            # Forks are not safe after TensorFlow has run. There is one executor for each
+            # process, because an executor of several may wait forever if one process is
+            # killed while another starts.
             spawn = multiprocessing.get_context("spawn")
-            # Their semaphores change the mask of signals, so before the processes.
-            for _ in range(self._num_workers):
-                self._executors.append(futures.ProcessPoolExecutor(1, spawn, _begin))
-            with _start_of_processes():
-                for executor in self._executors:
-                    executor.submit(int)
+            with _hidden_script():
+                for _ in range(self._num_workers):
+                    executor = futures.ProcessPoolExecutor(1, spawn, _begin)
+                    self._executors.append(self._stack.enter_context(executor))
+                    executor.submit(int)  # Starts the process.
         return self
 
     def __exit__(self, *error):
-        for executor in self._executors:
-            # Tasks that have begun are finished, so that their results are kept.
-            executor.shutdown()
-        if self._executors:
-            self._folder.cleanup()
+        # Tasks that have begun are finished, so their results are kept.
+        self._stack.close()
 
     def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
@@ -74,9 +71,9 @@ class TaskPool:
             name: str. Prefix of the result files; the task's number follows.
             function: Importable function; its result must be serializable as JSON.
             tasks: Sequence of anything that pickles.
-            weights: list of int: the work of each task. By default 1 each.
-            progress: callable `(name, done, total)` of sums of weights, or None. Called
-                at the beginning and after each task, also for earlier results.
+            weights: list of int. The amount of work of each task. Default: 1 each.
+            progress: Function `(name, done, total)` of sums of weights, or None. It is
+                called at the start and after each task, including finished ones.
 
         Returns:
             List of the results, in the order of the tasks.
@@ -136,26 +133,23 @@ def run_task(function, context, task, file):
 
 
 @contextlib.contextmanager
-def _start_of_processes():
-    """Context in which a worker may start: without the user's script, and Ctrl-C.
+def _hidden_script():
+    """Prevents new processes from importing the user's script.
 
-    The script may import TensorFlow, or have no guard. Ctrl-C is for the main thread; a
-    process inherits the mask.
+    The script may import TensorFlow, or have no `__main__` guard.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
-    has_mask = hasattr(signal, "pthread_sigmask")  # Not on Windows.
-    mask = has_mask and signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         sys.modules["__main__"] = main
-        if has_mask:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _begin():
-    """Prepares a worker: it sees no GPU, prints no results, and ends with its parent."""
+    """Prepares a worker: it uses no GPU, prints to stderr, and ends with its parent."""
+    # The parent handles Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.dup2(2, 1)
     threading.Thread(target=_end_with_parent, daemon=True).start()

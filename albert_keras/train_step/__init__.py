@@ -1,4 +1,4 @@
-"""Training step of `model.fit`, the same however its batch is divided."""
+"""Training step of `model.fit`, which does not depend on how its batch is divided."""
 
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.inference import infer

@@ -1,4 +1,4 @@
-"""Clipping of gradients that are already summed over all replicas."""
+"""Clipping of gradients that are summed over all replicas."""
 
 import contextlib
 import dataclasses
@@ -8,12 +8,12 @@ import tensorflow as tf
 
 @dataclasses.dataclass(frozen=True)
 class Clipping:
-    """Limits of a Keras optimizer for its gradients, of which at most one is set.
+    """Gradient limits of a Keras optimizer, which sets at most one.
 
-    A table that is only looked up, such as that of the segments, has a gradient of
-    slices, one for each lookup. Norms count the slices one by one, not summed by row, as
-    the original does, on any number of replicas. (On JAX all gradients are dense, so
-    that the norm of such a table differs.)
+    The gradient of a table that is only looked up, such as the segment embeddings,
+    consists of slices, one for each lookup. As in the original, norms count each slice
+    separately, instead of summing them by row, on any number of replicas. (On JAX all
+    gradients are dense, so the norm of such a table differs.)
     """
 
     global_clipnorm: float | None = None
@@ -21,14 +21,14 @@ class Clipping:
     clipvalue: float | None = None
 
     def apply(self, gradients, norm, scale):
-        """Returns the clipped gradients, all of them dense.
+        """Returns the clipped gradients as dense tensors.
 
         Args:
             gradients: List of dense tensors and `tf.IndexedSlices`, multiplied by the
                 loss scale.
-            norm: Scalar. Their global norm, also multiplied by it. If it is not finite,
-                gradients that are clipped by it become NaN.
-            scale: Scalar. The loss scale of mixed precision; else 1.
+            norm: Scalar. Their global norm. If it is not finite, gradients that are
+                clipped by it become NaN.
+            scale: Scalar. The loss scale of mixed precision, or 1.
         """
         if self.global_clipnorm:
             gradients, _ = tf.clip_by_global_norm(
@@ -52,7 +52,7 @@ class Clipping:
 
     @contextlib.contextmanager
     def taken_from(self, optimizer):
-        """Lets an optimizer that has these limits clip nothing itself meanwhile."""
+        """Prevents an optimizer with these limits from clipping inside the context."""
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)
         limits = dataclasses.asdict(self)
         for name in limits:

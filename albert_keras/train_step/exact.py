@@ -17,16 +17,16 @@ match keras.config.backend():
 
 
 class ExactTrainStep(Step):
-    """Mixin of Keras models: the same training on one device and on many.
+    """Mixin of Keras models that trains identically on any number of devices.
 
-    Losses are means over the weights of the whole batch (of all its masked tokens, not of
-    each replica's mean). Gradients are summed over replicas and micro-batches before
-    they are checked and clipped. Metrics are those of all replicas. So one device,
-    several replicas or workers, and several micro-batches take the same step, up to
-    rounding, with any Keras optimizer.
+    Losses are means over the whole batch (over all its masked tokens, not means of
+    replicas' means). Gradients are summed over replicas and micro-batches before they are
+    checked and clipped. Metrics cover all replicas. So a single device, several replicas
+    or workers, and several micro-batches take the same step, up to rounding, with any
+    Keras optimizer.
 
-    `train_step` and `test_step` may be overridden as Keras documents. Their logs have
-    the loss and all metrics, of one replica (of all in the logs of `fit`).
+    `train_step` and `test_step` may be overridden as Keras documents. They return the
+    loss and all metrics of one replica; the logs of `fit` cover all replicas.
     """
 
     micro_batches = 1
@@ -44,29 +44,28 @@ class ExactTrainStep(Step):
         jit_compile="auto",
         **kwargs,
     ):
-        """Compiles for training.
+        """Compiles the model for training.
 
         Args:
             optimizer: Keras optimizer, without `gradient_accumulation_steps`.
-            loss: Keras loss that is a mean, its name, or a function `(y_true, y_pred)`
-                that returns values for each example, or their mean; or a dict of these
-                by output name. One loss is that of all named outputs.
+            loss: Keras loss whose reduction is a mean, its name, or a function `(y_true,
+                y_pred)` that returns a value for each example, or their mean; or a dict
+                of losses by output name. A single loss is applied to all named outputs.
             loss_weights: Number, or a dict of numbers by output name. Default 1.
             micro_batches: int > 0. Number of parts of each replica's batch, computed one
                 after the other to save memory. The step is the same.
-            log_gradient_norm: bool. Whether the logs of training have the norm of the
-                last step's gradient, before clipping, as `gradient_norm`. Default
-                False.
-            jit_compile: bool or `"auto"`. On TensorFlow, compile the forward and
-                backward passes with XLA, by default where there is an accelerator (on
-                CPUs the plain graph is as fast); on JAX as Keras does.
+            log_gradient_norm: bool. Whether to log the norm of the last step's gradient
+                before clipping, as `gradient_norm`. Default False.
+            jit_compile: bool or `"auto"`. On TensorFlow, whether to compile the forward
+                and backward passes with XLA; `"auto"` does so on GPUs (on CPUs the plain
+                graph is as fast). On other backends as in Keras.
             **kwargs: Other arguments of `keras.Model.compile`. `steps_per_execution`
-                should divide the steps of an epoch.
+                should divide the number of steps of an epoch.
         """
         check_positive_integer("micro_batches", micro_batches)
         if micro_batches > 1 and not self.can_split:
             raise ValueError(
-                "Only the TensorFlow and JAX backends can cut a batch. Received: "
+                "Only the TensorFlow and JAX backends can divide a batch. Received: "
                 f"micro_batches={micro_batches}. Leave it out."
             )
         optimizer = keras.optimizers.get(optimizer)
@@ -98,10 +97,10 @@ class ExactTrainStep(Step):
             self.prepare_step(jit_compile)
 
     def get_compile_config(self):
-        """Returns the arguments of `compile`, including those that Keras lacks.
+        """Returns the arguments of `compile`, including those that Keras does not have.
 
-        A plain model can be compiled with them, as Keras' `clone_model` does: the loss
-        is as it was given, and Keras ignores `step` in the entry of the optimizer.
+        Plain Keras models can be compiled with the result, as in `clone_model`: `loss`
+        is the original one, and Keras ignores `step` in the entry of the optimizer.
         """
         config = super().get_compile_config()
         if config:
@@ -111,13 +110,13 @@ class ExactTrainStep(Step):
             config["optimizer"]["step"] = {
                 "micro_batches": self.micro_batches,
                 "log_gradient_norm": self.log_gradient_norm,
-                # A loaded optimizer may only have variables that the file has.
+                # A loaded optimizer must have the same variables as the file.
                 "optimizer_built": self.optimizer.built,
             }
         return config
 
     def compile_from_config(self, config):
-        """Compiles with the arguments in a saved configuration, if it has any."""
+        """Compiles with the arguments in a saved configuration, if there are any."""
         if not config:
             return
         config = {**config, **(config["optimizer"] or {}).get("step", {})}
@@ -127,13 +126,13 @@ class ExactTrainStep(Step):
             self.optimizer.build(self.trainable_variables)
 
     def retrace(self):
-        """Lets the next steps see that layers have got other variables."""
+        """Makes the next steps use changed variables of layers."""
         self.train_function = self.test_function = self.predict_function = None
         if self.optimizer is not None:
             self.prepare_step(self.jit_compile_choice)
 
     def global_weights(self, y, sample_weight):
-        """Returns the `GlobalWeights` of this program's or replica's batch."""
+        """Returns the `GlobalWeights` of the batch of this process or replica."""
         if y is None or not self.output_losses.losses:
             received = "y=None" if y is None else "loss=None"
             raise ValueError(
@@ -142,7 +141,7 @@ class ExactTrainStep(Step):
             )
         if self.output_losses.of_whole_batches and sample_weight is not None:
             raise ValueError(
-                "A loss of whole batches has no weights of rows. "
+                "A loss of whole batches cannot have sample weights. "
                 "Received: sample_weight. Leave it out."
             )
         targets = self.output_losses.by_name(y)
@@ -155,10 +154,10 @@ class ExactTrainStep(Step):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """Returns the loss of a batch, or what a part of it adds to that.
+        """Returns the loss of a batch, or the contribution of a part to it.
 
         Args:
-            sample_weight: As for `keras.Model.compute_loss`, or `GlobalWeights` of a
+            sample_weight: As for `keras.Model.compute_loss`, or the `GlobalWeights` of a
                 part.
         """
         shares = sample_weight

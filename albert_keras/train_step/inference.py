@@ -1,4 +1,4 @@
-"""Inference on single batches of any shape, compiled once, on any backend."""
+"""Inference on single batches of any shape, compiled once, on all backends."""
 
 import inspect
 import weakref
@@ -6,19 +6,19 @@ import weakref
 import keras
 from keras import tree
 
-# By model, so that repeated evaluations during training compile only once.
+# By model, so repeated evaluations during training compile only once.
 _FORWARDS = weakref.WeakKeyDictionary()
 
 
 def infer(model, features):
-    """Returns a model's outputs for a batch, NumPy arrays, without dropout.
+    """Returns a model's outputs for a batch as NumPy arrays, without dropout.
 
-    Unlike `model.predict`, which joins the outputs of all batches in one array, it allows
-    each batch another shape. Under a strategy of several devices it runs on one.
+    `model.predict` joins the outputs of all batches in one array. Here, each batch may
+    have another shape. With a strategy of several devices, one device is used.
 
     Args:
-        model: Keras model, or an object that is called like one; or a function of NumPy
-            arrays, such as another runtime's, which is not compiled.
+        model: Keras model, or a callable object; or a function of NumPy arrays (such as
+            the model in another runtime), which is not compiled.
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
     """
@@ -34,7 +34,7 @@ def _make_forward(model, features):
     if keras.config.backend() != "tensorflow":
         if not isinstance(model, keras.Model):
             return model
-        # The method of Keras: keras-hub's would preprocess the features as text.
+        # Keras' own method: keras-hub's would preprocess the features as text.
         return lambda features: keras.Model.predict_on_batch(model, features)
     import tensorflow as tf
 

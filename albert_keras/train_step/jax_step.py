@@ -1,4 +1,4 @@
-"""Training step on JAX, where one program sees the whole batch."""
+"""Training step on JAX, where one program computes the whole batch."""
 
 import functools
 
@@ -12,12 +12,12 @@ from albert_keras.train_step.weights import split_batch, update_mean
 
 
 class JaxStep(PlainStep):
-    """Mixin of `keras.Model`: a training step that can cut its batch in parts."""
+    """Mixin of `keras.Model`: a training step that can divide its batch into parts."""
 
     can_split = True
 
     def train_step(self, state, data):
-        """Returns the logs and the new state after one step on the whole batch."""
+        """Trains on the whole batch; returns the logs and the new state."""
         trainable, non_trainable, optimizer_variables, metrics_variables = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
@@ -54,10 +54,10 @@ class JaxStep(PlainStep):
         return logs, state
 
     def test_step(self, state, data):
-        """Returns the logs and the new state after measuring the whole batch.
+        """Evaluates the whole batch; returns the logs and the new state.
 
-        Rows without any weight, which fill up the last batch of several workers, do not
-        count in the means of losses.
+        Rows without weights, which complete the last batch of several workers, are not
+        counted in the means of losses.
         """
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
@@ -69,7 +69,7 @@ class JaxStep(PlainStep):
         return logs, (state[0], non_trainable, metrics_variables)
 
     def loss_and_gradient(self, loss, y_true, y_pred):
-        """Returns a loss of the whole batch, and its gradient in the outputs."""
+        """Returns a loss of the whole batch, and its gradient for the outputs."""
         return jax.value_and_grad(loss.call, argnums=1)(y_true, y_pred)
 
     def _update_metrics(self, metrics_variables, loss, shares, measured):

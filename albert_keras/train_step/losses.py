@@ -1,4 +1,4 @@
-"""The losses of a step: their sum, the hardest share, whole batches, smoothing."""
+"""Losses of a training step: weighted sums, hardest targets, whole batches, smoothing."""
 
 import abc
 from typing import Any, NamedTuple
@@ -12,12 +12,15 @@ MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight", "auto")
 
 
 class OutputLosses:
-    """Weighted sum of the losses of a model's outputs, and running means of several.
+    """Weighted sum of the losses of a model's outputs.
 
     Args:
-        losses: Loss, as `weighted_sum` takes it, or a dict of them by output name; `None`
-            stands for no loss.
-        weights: Number, or a dict of numbers by output name. By default 1.
+        losses: Loss, as for `weighted_sum`, or a dict of losses by output name. `None`
+            is no loss.
+        weights: Number, or a dict of numbers by output name. Default 1.
+
+    Attributes:
+        means: Dict of running means by output name, if there are several losses.
     """
 
     def __init__(self, losses=None, weights=None):
@@ -40,7 +43,7 @@ class OutputLosses:
         }
 
     def by_name(self, data):
-        """Returns targets or outputs as a dict, of a single loss also one tensor."""
+        """Returns targets or outputs as a dict; with one loss, `data` may be a tensor."""
         if not isinstance(data, dict):
             data = {name: data for name in self.losses if len(self.losses) == 1}
         if not self.losses.keys() <= data.keys():
@@ -51,12 +54,12 @@ class OutputLosses:
         return data
 
     def add(self, y, y_pred, shares, training):
-        """Returns what a part adds to the loss of the batch, and updates the means.
+        """Returns the contribution of a part to the loss, and updates the means.
 
         Args:
             y, y_pred: Targets and outputs of the part, tensors or dicts by name.
             shares: `GlobalWeights` of the part.
-            training: bool. Whether a `HardestShare` leaves out the other targets.
+            training: bool. If true, a `HardestShare` selects targets.
         """
         y, y_pred, total = self.by_name(y), self.by_name(y_pred), 0.0
         for name, loss in self.losses.items():
@@ -69,7 +72,7 @@ class OutputLosses:
 
 
 def as_mean(loss):
-    """Returns a Keras loss by its name, function or object, which must be a mean."""
+    """Returns a Keras loss for a name, function or object; checks that it is a mean."""
     loss = keras.losses.get(loss)
     if isinstance(loss, keras.losses.Loss) and loss.reduction not in MEANS:
         raise ValueError(
@@ -83,18 +86,18 @@ def as_mean(loss):
 def weighted_sum(loss, y_true, y_pred, weights, training=False):
     """Returns the sum of the weighted values of a loss.
 
-    With weights that sum to 1 over the whole batch this is its weighted mean, and the sum
-    over the parts of a batch, on any number of replicas, is the mean over the whole.
+    If the weights sum to 1 over the whole batch, the sum of the results of all parts, on
+    any number of replicas, is the weighted mean over the batch.
 
     Args:
-        loss: `keras.losses.Loss`, of which only `call` is used; or a function `(y_true,
-            y_pred)` that returns a value for each example, or their mean.
+        loss: `keras.losses.Loss`, whose `call` is used; or a function `(y_true, y_pred)`
+            that returns a value for each example, or their mean.
         y_true, y_pred, weights: Tensors `(batch, ...)`.
         training: bool. See `OutputLosses.add`.
     """
     if isinstance(loss, WholeBatchLoss):
         return loss.of_part(y_true, y_pred, ops.sum(weights))
-    # Keras' losses cast to its float type, which can be narrower than the model's.
+    # Keras' losses would cast to its float type, which may be narrower than the model's.
     y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
     if isinstance(loss, keras.losses.Loss):
         values = loss.call(y_true, y_pred)
@@ -103,7 +106,7 @@ def weighted_sum(loss, y_true, y_pred, weights, training=False):
     dtype = keras.backend.result_type(values.dtype, "float32")
     values, weights = ops.cast(values, dtype), ops.cast(weights, dtype)
     if values.ndim == 0:
-        # A function that returns the mean of the part that it is given.
+        # The function returned the mean of the part.
         values = ops.broadcast_to(values, ops.shape(weights))
     values = ops.mean(values, axis=tuple(range(weights.ndim, values.ndim)))
     if training and isinstance(loss, HardestShare):
@@ -112,7 +115,7 @@ def weighted_sum(loss, y_true, y_pred, weights, training=False):
 
 
 def _of_one_rank(y_true, y_pred):
-    """Adds or removes a last axis of size 1, as Keras does for functions."""
+    """Adds or removes a last axis of size 1, as Keras does for loss functions."""
     if y_true.ndim == y_pred.ndim + 1:
         y_pred, y_true = _of_one_rank(y_pred, y_true)
     elif y_pred.ndim == y_true.ndim + 1 and y_pred.shape[-1] == 1:
@@ -124,11 +127,11 @@ def _of_one_rank(y_true, y_pred):
 
 
 class Linearized(NamedTuple):
-    """In place of the targets of a part: what a `WholeBatchLoss` is near its outputs.
+    """Linear approximation of a `WholeBatchLoss`, in place of the targets of a part.
 
     Attributes:
         value: Scalar. The loss of the whole batch.
-        gradient: Its gradient in the outputs of the part, `(rows, ...)`.
+        gradient: Its gradient with respect to the outputs of the part, `(rows, ...)`.
     """
 
     value: Any
@@ -136,25 +139,25 @@ class Linearized(NamedTuple):
 
 
 class WholeBatchLoss(keras.losses.Loss, abc.ABC):
-    """Loss that compares the rows of a batch, so that it is no mean of theirs.
+    """Loss that compares the rows of a batch with each other, such as a contrastive loss.
 
-    An `ExactTrainStep` that divides a batch computes the outputs of all parts without a
-    gradient, the loss and its gradient in all outputs, and each part once more, with the
-    same dropout. So the step does not depend on how the batch is divided, and memory is
-    that of a part. Rows have no weights.
+    If an `ExactTrainStep` divides a batch, it computes the outputs of all parts without
+    gradients, then the loss and its gradient with respect to all outputs, then each part
+    again with the same dropout. So the step does not depend on how the batch is divided,
+    and needs the memory of one part. Rows cannot have weights.
 
     Reference: Gao et al. 2021, arXiv 2101.06983, section 3.2.
     """
 
     @abc.abstractmethod
     def call(self, y_true, y_pred):
-        """Returns the loss, a scalar, of all rows of a batch."""
+        """Returns the loss of all rows of a batch, a scalar."""
 
     def of_part(self, y_true, y_pred, share):
-        """Returns what a part adds to the loss, with the gradient of that.
+        """Returns the contribution of a part to the loss, with its gradient.
 
         Args:
-            y_true: Targets of a batch that is not divided, or `Linearized`.
+            y_true: Targets of the whole batch, or the `Linearized` loss.
             y_pred: Outputs of the part.
             share: Scalar. The part's share of the rows.
         """
@@ -166,13 +169,13 @@ class WholeBatchLoss(keras.losses.Loss, abc.ABC):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class SmoothedCrossentropy(keras.losses.Loss):
-    """Cross-entropy of logits with smoothed class ids.
+    """Cross-entropy of logits and class ids, with label smoothing.
 
-    Keras smooths only one-hot targets.
+    Keras has label smoothing only for one-hot targets.
 
     Args:
-        label_smoothing: float in [0, 1). Share of a target's weight that is spread evenly
-            over all classes.
+        label_smoothing: float in [0, 1). Share of a target's weight that is distributed
+            evenly over all classes.
 
     Example:
 
@@ -209,17 +212,17 @@ class SmoothedCrossentropy(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class HardestShare(keras.losses.Loss):
-    """Another loss, of which an `ExactTrainStep` trains on the largest values alone.
+    """Wraps a loss so that training uses only the targets with the largest values.
 
-    Of the targets with a weight, `share` is kept, rounded up, and those that equal the
-    smallest of these; they get the weight of all. They are chosen on each replica and in
-    each micro-batch apart, so that, unlike with other losses, the step depends on how the
-    batch is divided. Evaluation measures all targets.
+    Among the targets with a weight, the largest `share`, rounded up, is kept, with ties.
+    The kept targets get the weight of all. They are selected separately in each replica
+    and micro-batch; so, unlike with other losses, the step depends on how the batch is
+    divided. Evaluation uses all targets.
 
     Args:
-        loss: `keras.losses.Loss` of values of at least 0, with a mean as its reduction.
-            It is the loss of one of the outputs that a model has by name.
-        share: float in (0, 1]. Share of the targets that count.
+        loss: `keras.losses.Loss` with values of at least 0, whose reduction is a mean. It
+            must be the loss of a named output of an `ExactTrainStep`.
+        share: float in (0, 1]. Share of the targets to keep.
 
     Example:
 
@@ -253,14 +256,14 @@ class HardestShare(keras.losses.Loss):
         return cls(**{**config, "loss": keras.losses.deserialize(config["loss"])})
 
     def keep_hardest(self, values, weights):
-        """Returns the weights of the targets with the largest values, 0 for all others.
+        """Returns weights that are 0 for all targets but those with the largest values.
 
         Args:
-            values, weights: Tensors of one shape. The sum of the weights stays.
+            values, weights: Tensors of the same shape. The sum of the weights is kept.
         """
         values = ops.where(weights > 0, ops.stop_gradient(values), -float("inf"))
         num_targets = ops.sum(ops.cast(weights > 0, values.dtype))
-        # Less a rounding error: 0.1 of 30 is 3.
+        # The factor corrects rounding: a share of 0.1 of 30 targets is 3, not 4.
         num_kept = ops.ceil(self.share * num_targets * (1 - 1e-6))
         place = ops.size(values) - ops.cast(ops.maximum(num_kept, 1), "int32")
         least = ops.take(ops.sort(ops.ravel(values)), place)

@@ -1,4 +1,4 @@
-"""Base class of the training steps, used as it is on backends without their own."""
+"""Base class of the training steps, used directly on PyTorch."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from albert_keras.train_step.losses import Linearized
 
 
 class PlainStep:
-    """Keras' own step: one program trains on the whole batch, in one part."""
+    """Keras' own training step, which computes the whole batch at once."""
 
     can_split = False
     num_replicas = 1
@@ -17,18 +17,18 @@ class PlainStep:
         """Prepares a newly compiled model for its first step.
 
         Args:
-            jit_compile: As `compile` takes it.
+            jit_compile: As for `compile`.
         """
 
     def build_running_means(self, batch_spec):
-        """Creates the variables of the running means, as a resumed run must.
+        """Creates the variables of the running means, before they are restored.
 
         Args:
             batch_spec: `element_spec` of a dataset of whole batches.
         """
 
     def strategy_scope(self):
-        """Returns the context in which models that share this one's weights are built."""
+        """Returns the context for models that share the weights of this one."""
         return contextlib.nullcontext()
 
     def sum_over_replicas(self, values):
@@ -39,7 +39,7 @@ class PlainStep:
         """Returns the targets of each part, `Linearized` for losses of whole batches.
 
         Args:
-            parts: List of tuples, in which the targets are second.
+            parts: List of tuples `(features, targets, ...)`.
             outputs: List of the outputs of each part.
         """
         losses = self.output_losses
@@ -58,5 +58,5 @@ class PlainStep:
         return targets
 
     def loss_mean(self):
-        """Returns the metric in which Keras keeps the mean of the loss."""
+        """Returns the metric with Keras' running mean of the loss."""
         return next(metric for metric in self.metrics if metric.name == "loss")

@@ -17,10 +17,10 @@ ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 
 class TensorFlowStep(PlainStep):
-    """Mixin of `keras.Model`: a step on a replica, and a loop of steps on all replicas.
+    """Mixin of `keras.Model`: a step on one replica, and a loop of steps on all replicas.
 
-    Gradients are summed over the replicas, measured and clipped here. The optimizer then
-    gets them divided by the number of replicas, since it sums them once more.
+    Gradients are summed over the replicas, measured and clipped here. Since the optimizer
+    sums gradients over the replicas too, it gets them divided by the number of replicas.
     """
 
     can_split = True
@@ -29,7 +29,7 @@ class TensorFlowStep(PlainStep):
 
     @property
     def num_replicas(self):
-        """Number of replicas, which share a batch."""
+        """Number of replicas that share a batch."""
         return self.distribute_strategy.num_replicas_in_sync
 
     def strategy_scope(self):
@@ -49,14 +49,14 @@ class TensorFlowStep(PlainStep):
             jit_compile = has_gpu
         self.has_running_means = False
         self._differentiate, self._forward = (
-            # Not the rest of the step, whose collective operations XLA cannot compile
-            # on CPUs.
+            # XLA cannot compile the collective operations in the rest of the step on
+            # CPUs.
             function if self.run_eagerly else _compiled(function, jit_compile)
             for function in (self._forward_and_backward, self._forward_alone)
         )
 
     def train_step(self, data):
-        """Takes one step on this replica's part of the batch, and returns its logs."""
+        """Trains on this replica's part of the batch, and returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
         gradients = None
@@ -72,13 +72,13 @@ class TensorFlowStep(PlainStep):
             logs = self.compute_metrics(x, y, y_pred, sample_weight)
             gradients = _add(gradients, part_gradients)
         gradient_norm = self._apply(gradients)
-        return (
-            {**logs, "gradient_norm": gradient_norm} if self.log_gradient_norm else logs
-        )
+        if self.log_gradient_norm:
+            logs = {**logs, "gradient_norm": gradient_norm}
+        return logs
 
     def _outputs_of(self, parts):
-        """Returns the outputs of parts in training; the next ones have equal dropout."""
-        # The states of dropout are the only integers among the variables.
+        """Returns the training outputs of parts; computed again, dropout is the same."""
+        # Only the states of dropout are integers among the variables.
         states = [v for v in self.non_trainable_variables if "int" in v.dtype]
         before = [tf.identity(state.value) for state in states]
         outputs = [self._forward(x) for x, *_ in parts]
@@ -95,7 +95,7 @@ class TensorFlowStep(PlainStep):
             sizes = context.all_gather(size, axis=0)
             start = tf.reduce_sum(sizes[: context.replica_id_in_sync_group])[None]
             y_true, y_pred = (
-                # Gathering forgets the shapes.
+                # Gathered tensors have no static shape.
                 tf.ensure_shape(context.all_gather(x, axis=0), [None, *x.shape[1:]])
                 for x in (y_true, y_pred)
             )
@@ -116,7 +116,7 @@ class TensorFlowStep(PlainStep):
         return y_pred, tape.gradient(scaled_loss, self.trainable_variables)
 
     def _apply(self, gradients):
-        """Updates the variables and returns the norm of the whole batch's gradient."""
+        """Updates the variables; returns the norm of the gradient of the whole batch."""
         # Variables that the loss does not depend on have no gradient.
         pairs = zip(gradients, self.trainable_variables, strict=True)
         pairs = [pair for pair in pairs if pair[0] is not None]
@@ -127,13 +127,13 @@ class TensorFlowStep(PlainStep):
         if self.num_replicas > 1:
             gradients = [gradient / self.num_replicas for gradient in gradients]
         variables = [variable for _, variable in pairs]
-        # Only here: a step that a user writes leaves clipping to the optimizer.
+        # Only here, because a user's own train step leaves clipping to the optimizer.
         with self.clipping.taken_from(self.optimizer):
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return tf.cast(norm / scale, "float32")
 
     def test_step(self, data):
-        """Measures this replica's part of the batch and returns the running means."""
+        """Evaluates this replica's part of the batch, and returns the running means."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         shares = self.global_weights(y, sample_weight)
@@ -145,13 +145,13 @@ class TensorFlowStep(PlainStep):
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def make_train_function(self, force=False):
-        """Sets `train_function`, which takes one or more steps from an iterator."""
+        """Sets `train_function`, which takes one or more steps with an iterator."""
         if self.train_function is None or force:
             run_step = self._make_step_runner(self.train_step, self.steps_per_execution)
 
             def run_steps(iterator):
                 if not self.optimizer.built:
-                    # A first step that creates variables is traced twice.
+                    # If the first step created variables, it would be traced twice.
                     with self.distribute_strategy.scope():
                         self.optimizer.build(self.trainable_variables)
                 self.clipping = Clipping.of(self.optimizer)
@@ -161,12 +161,12 @@ class TensorFlowStep(PlainStep):
         return self.train_function
 
     def make_test_function(self, force=False):
-        """Sets `test_function`, which measures one or more batches of an iterator."""
+        """Sets `test_function`, which evaluates one or more batches of an iterator."""
         if self.test_function is None or force:
             run_step = self._make_step_runner(self.test_step, 1)
 
             def run_steps(iterator):
-                # One by one, since the last call may find fewer batches.
+                # In single calls, since fewer batches may be left for the last call.
                 logs = run_step(iterator)
                 with contextlib.suppress(StopIteration, tf.errors.OutOfRangeError):
                     for _ in range(self.steps_per_execution - 1):
@@ -185,7 +185,11 @@ class TensorFlowStep(PlainStep):
         return self.predict_function
 
     def _make_step_runner(self, step, num_steps):
-        """Returns a function that takes an iterator through steps on all replicas."""
+        """Returns a function that takes `num_steps` steps on all replicas.
+
+        Keras' own loop, which tolerates a lack of batches, fails on several replicas if
+        a step has loops itself, as with rematerialization (TensorFlow 2.21).
+        """
         strategy = self.distribute_strategy
 
         def run_step(data):
@@ -210,7 +214,7 @@ class TensorFlowStep(PlainStep):
 
         if not self.run_eagerly:
             if num_steps > 1:
-                # Traced once for both of its calls.
+                # Traced once, though it is called twice.
                 run_step = tf.function(run_step, autograph=False)
             run_steps, run_on_data = (
                 tf.function(function, reduce_retracing=True, autograph=False)
@@ -220,7 +224,7 @@ class TensorFlowStep(PlainStep):
         def run(iterator):
             if not isinstance(iterator, ITERATORS):
                 return run_on_data(next(iterator))
-            # Metrics of eager steps may be no graph code; those of others are built once.
+            # Metrics of eager steps may not work in a graph, and are not built before.
             if isinstance(iterator, tf.data.Iterator) and not self.run_eagerly:
                 self.build_running_means(iterator.element_spec)
             return run_steps(iterator)
@@ -230,7 +234,7 @@ class TensorFlowStep(PlainStep):
     def _with_global_means(self, logs):
         if self.num_replicas == 1:
             return logs
-        # A replica's logs have the means of its own part of the batches.
+        # The logs of a replica have the means of its own parts of the batches.
         means = self.get_metrics_result()
         return logs | {name: means[name] for name in means if name in logs}
 
@@ -240,11 +244,11 @@ class TensorFlowStep(PlainStep):
 
         def measure(batch, y_pred):
             x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
-            # For its errors alone.
+            # Called only for its errors.
             self.global_weights(y, sample_weight)
             self.compute_metrics(x, y, y_pred, sample_weight)
 
-        # Traced and never run, in a scope that keeps the new values from the variables.
+        # Traced but never run. The scope prevents assignments to the variables.
         with self.distribute_strategy.scope(), keras.StatelessScope():
             tf.function(measure, autograph=False).get_concrete_function(
                 batch_spec, self._output_specs(batch_spec)
@@ -252,7 +256,7 @@ class TensorFlowStep(PlainStep):
         self.has_running_means = True
 
     def _output_specs(self, batch_spec):
-        """Returns specs of the outputs, which a functional model knows untraced."""
+        """Returns the specs of the outputs; functional models know them untraced."""
         x, *_ = keras.utils.unpack_x_y_sample_weight(batch_spec)
         inputs = keras.tree.map_structure(
             lambda spec: keras.KerasTensor([None] * len(spec.shape), spec.dtype.name), x
@@ -265,7 +269,7 @@ class TensorFlowStep(PlainStep):
 
 def _compiled(function, jit_compile):
     compiled = tf.function(function, jit_compile=jit_compile, autograph=False)
-    # A `tf.function` that is an attribute would go into saved models.
+    # The lambda keeps the `tf.function` out of saved models.
     return lambda *arguments: compiled(*arguments)
 
 
@@ -274,7 +278,7 @@ def _of_any_size(array):
 
 
 def _for_all_shapes(function):
-    """Returns a `tf.function` of a list of batches that is not traced for each shape."""
+    """Returns a `tf.function` of a list of batches that is traced for all shapes."""
     lengths = set()
 
     def call(batches):
@@ -299,7 +303,7 @@ def _add_two(gradient, other):
         return None
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient + other
-    # Not summed by row: slices enter the norm one by one, as those of an uncut batch.
+    # Not summed by row: norms count each slice, as without micro-batches.
     return tf.IndexedSlices(
         tf.concat([gradient.values, other.values], axis=0),
         tf.concat([gradient.indices, other.indices], axis=0),

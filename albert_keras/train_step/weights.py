@@ -1,4 +1,4 @@
-"""Loss weights that sum to 1 over the whole batch, and division of a batch in parts."""
+"""Loss weights that sum to 1 over the whole batch; division of a batch into parts."""
 
 import functools
 from typing import Any, NamedTuple
@@ -8,11 +8,11 @@ from keras import ops, tree
 
 
 class GlobalWeights(NamedTuple):
-    """Weights of a batch or a part of it, as shares of the whole batch.
+    """Weights of a batch, or of a part of it, as shares of the whole batch.
 
     Args:
-        weights: Dict of tensors by output name; over the whole batch each sums to 1.
-        num_examples: Scalar. Number of rows of the whole batch with a weight above 0.
+        weights: Dict of tensors by output name; each sums to 1 over the whole batch.
+        num_examples: Scalar. Number of rows of the whole batch with a positive weight.
     """
 
     weights: dict
@@ -20,7 +20,7 @@ class GlobalWeights(NamedTuple):
 
     @property
     def share_of_examples(self):
-        """Scalar. The part's number of such rows divided by that of the whole batch."""
+        """Scalar. The part's share of the rows with a positive weight."""
         return ops.divide_no_nan(num_weighted_rows(self.weights), self.num_examples)
 
 
@@ -50,7 +50,7 @@ def global_weights(targets, sample_weight, sum_over_replicas):
     }
     sums = [*map(ops.sum, weights.values()), num_weighted_rows(weights)]
     *totals, num_examples = sum_over_replicas(sums)
-    # The loss of a batch without any weight is 0, not 0 / 0.
+    # If all weights are 0, the loss is 0, not 0 / 0.
     shares = map(ops.divide_no_nan, weights.values(), totals)
     return GlobalWeights(dict(zip(weights, shares, strict=True)), num_examples)
 
@@ -59,13 +59,13 @@ def _as_weights(weight, target):
     if weight is None:
         return ops.ones(ops.shape(target)[:1], keras.config.floatx())
     weight = ops.cast(weight, keras.config.floatx())
-    # `fit` on arrays turns vectors into columns.
+    # `fit` turns vectors into columns when it gets arrays.
     is_column = len(weight.shape) > 1 and weight.shape[-1] == 1
     return ops.squeeze(weight, -1) if is_column else weight
 
 
 def num_weighted_rows(weights):
-    """Returns the number of rows of weights `(batch, ...)`, a dict, with one above 0."""
+    """Returns how many rows of a dict of `(batch, ...)` weights have one above 0."""
     weighted = [
         ops.any(weight > 0, axis=tuple(range(1, len(weight.shape))))
         for weight in weights.values()
@@ -79,7 +79,7 @@ def update_mean(mean, value, shares):
 
     Args:
         mean: `keras.metrics.Mean`.
-        value: Scalar. What a part adds to the loss of the whole batch.
+        value: Scalar. The contribution of a part to the loss of the whole batch.
         shares: `GlobalWeights` of the part.
     """
     share = shares.share_of_examples
@@ -90,8 +90,8 @@ def update_mean(mean, value, shares):
 def split_batch(data, num_parts):
     """Divides nested tensors into parts: rows 0, n, 2n, ..., then 1, n + 1, ...
 
-    Strides rather than blocks, so that the rows of a batch that is sharded over devices
-    stay on their device. Leaves that are `None` stay so.
+    With strides, the rows of a batch that is sharded over devices stay on their device.
+    `None` in place of a tensor is kept.
     """
     batch = tree.flatten(data)[0].shape[0]
     if batch is not None and batch < num_parts:

@@ -1,4 +1,4 @@
-"""One trainer for pretraining and fine-tuning, on Keras' `compile` and `fit`."""
+"""Trainer for pretraining and fine-tuning, based on Keras' `compile` and `fit`."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Checkpoints after evaluations, in between, and on a signal to stop."""
+"""Callback that writes checkpoints: after evaluations, at intervals, on signals."""
 
 import math
 
@@ -8,17 +8,19 @@ from albert_keras.training.steps import StepCounter
 
 
 class CheckpointWriter(StepCounter):
-    """Writes the whole state after each evaluation, and more often if asked.
+    """Writes the whole state after each evaluation, and at `steps_per_checkpoint`.
 
-    On a signal to stop it writes the state and ends the program; a signal during an
-    evaluation, which belongs to the step before, waits for its end.
+    On a signal to stop, it writes the state and ends the program. A signal during an
+    evaluation takes effect after it, because the evaluation belongs to the last step.
 
     Args:
-        resumed: `Checkpoint` from which the run is resumed.
-        checkpoints, signals, config: `CheckpointFolder`, `StopSignals`, `TrainerConfig`.
-        parts: Dict from a name to a callback or guard, which is restored here, and whose
-            `state()` is kept.
+        resumed: `Checkpoint` from which the training is resumed.
+        checkpoints: `CheckpointFolder`.
+        parts: Dict of callbacks and guards by name. Their state is restored here, and
+            their `state()` is saved in checkpoints.
+        signals: `StopSignals`.
         tell: Function of one line of text.
+        config: `TrainerConfig`.
     """
 
     def __init__(self, resumed, checkpoints, parts, signals, tell, config):
@@ -31,14 +33,14 @@ class CheckpointWriter(StepCounter):
         self.best = best_of(resumed.state)
         self.num_worse = resumed.state.get("num_worse", 0)
         if self.best and not checkpoints.file(self.best.step).exists():
-            # It was deleted for a better one, which was damaged.
+            # It was deleted for a better one, which is damaged.
             self.best = None
         checkpoints.mark_best(self.best)
         for name, part in parts.items():
             part.restore(resumed.state.get(name, {}))
 
     def on_train_batch_end(self, batch, logs=None):
-        # At the end of an epoch the state is written after the evaluation.
+        # At the end of an epoch, the state is written after the evaluation.
         self.is_epoch_end = batch + 1 >= self.params["steps"]
         super().on_train_batch_end(batch, logs)
 
@@ -48,7 +50,7 @@ class CheckpointWriter(StepCounter):
         interval = self.config.steps_per_checkpoint
         is_due = interval is not None and self.has_passed(interval)
         if is_due or self.signals.received:
-            # With the running means of the epoch.
+            # The running means of the epoch are part of this state.
             self._save(with_metrics=True)
         self._stop_if_told()
 
@@ -64,17 +66,17 @@ class CheckpointWriter(StepCounter):
 
     def _compare(self, metric, measured):
         sign = -1 if metric.endswith("loss") else 1
-        # Missing where it is no part of the evaluation.
+        # `None` if the evaluation has no loss.
         loss = measured.get("val_loss")
         new = Best(self.step, float(measured[metric]), loss and float(loss))
         best = -math.inf if self.best is None else sign * self.best.value
-        # NaN is never the best: nothing would be better.
+        # A NaN is never the best, since no value would be better.
         if sign * new.value > best:
             self.best, self.num_worse = new, 0
             return
         self.num_worse += 1
-        # Of equal values that with the lower loss is kept. It does not count for
-        # `patience`: losses fall long after accuracies stay.
+        # If values are equal, the one with the lower loss is kept. This does not reset
+        # `patience`: losses often decrease long after the accuracy is constant.
         is_equal = self.best and new.value == self.best.value
         if is_equal and None not in (new.loss, self.best.loss):
             self.best = min(self.best, new, key=lambda best: best.loss)

@@ -1,4 +1,4 @@
-"""Checkpoint files with the whole state of a training run, complete or absent."""
+"""Checkpoint files with the whole state of a training, written atomically."""
 
 import errno
 import json
@@ -16,7 +16,7 @@ from albert_keras.system.files import atomic_path, remove_leftovers, write_json
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"
-# Errors of the disk or the system, which do not mean that a file is damaged.
+# Errors of the disk or the system; the file itself is not damaged.
 _NO_DAMAGE = (
     *(errno.EIO, errno.ESTALE),
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE),
@@ -24,9 +24,9 @@ _NO_DAMAGE = (
 
 
 class Checkpoint(NamedTuple):
-    """Content of a file besides the variables of model and optimizer.
+    """Content of a checkpoint file besides the variables of model and optimizer.
 
-    `metrics` are the running means inside an epoch, arrays `(replicas, ...)`.
+    `metrics` are the running means of an unfinished epoch, arrays `(replicas, ...)`.
     """
 
     step: int
@@ -35,9 +35,9 @@ class Checkpoint(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best evaluated step, its value of the metric that is compared, and its loss.
+    """The best evaluated step, its value of the compared metric, and its loss.
 
-    The loss is None where evaluations give none.
+    The loss is `None` if evaluations have no loss.
     """
 
     step: int
@@ -46,13 +46,13 @@ class Best(NamedTuple):
 
 
 class DamagedCheckpointError(ValueError):
-    """A checkpoint file does not hold the bytes that were written."""
+    """A checkpoint file does not contain the bytes that were written."""
 
 
 class CheckpointFolder:
-    """The checkpoints of a run: the `keep` newest, and the best.
+    """The checkpoints of a training: the `keep` newest ones and the best one.
 
-    `writes` is False in workers that only read the files of their chief.
+    `writes` is `False` in workers that only read the files of the chief.
     """
 
     def __init__(self, path, keep, writes=True):
@@ -70,13 +70,13 @@ class CheckpointFolder:
         return self.path / f"step-{step:08d}.npz"
 
     def newest_step(self):
-        """Returns the step of the newest file, 0 where there is none."""
+        """Returns the step of the newest file, or 0 if there is none."""
         return max(map(_named_step, self.files()), default=0)
 
     def save(self, model, step, state=None, *, best=None, with_metrics=False):
-        """Writes the state of a model (see `write_checkpoint`), and deletes old files.
+        """Writes the state of a model (see `write_checkpoint`) and deletes old files.
 
-        The file of `best`, a `Best` or None, is kept; `best.json` names it.
+        The file of `best`, a `Best` or `None`, is kept, and `best.json` names it.
         """
         if not self.writes:
             return
@@ -88,19 +88,22 @@ class CheckpointFolder:
                 old.unlink()
 
     def mark_best(self, best):
-        """Writes the best step to `best.json`, for people."""
+        """Writes the best step to `best.json`, for the user."""
         if self.writes and best:
             content = {**best._asdict(), "file": self.file(best.step).name}
             write_json(self.path / "best.json", content)
 
     def restore(self, model, warn):
-        """Loads the newest undamaged file into a model; returns its `Checkpoint`.
+        """Loads the newest undamaged file into a model.
 
-        A damaged file is renamed to `damaged-step-*.npz` after a call of `warn` with a
-        line of text, and the one before is used. Where there is no file, the step is 0.
+        A damaged file is renamed to `damaged-step-*.npz`, after a call of `warn` with one
+        line of text, and the previous file is used.
+
+        Returns:
+            `Checkpoint`. If there is no file, its step is 0.
 
         Raises:
-            DamagedCheckpointError: If there are files, and all are damaged.
+            DamagedCheckpointError: If all files are damaged.
             ValueError: If a file belongs to another model or optimizer.
         """
         if self.writes:
@@ -114,7 +117,7 @@ class CheckpointFolder:
                 damage = error
             if file != files[0]:
                 warn(f"{damage} The checkpoint before it is used.")
-                # It is newer than the files that the run writes next, and must not count.
+                # The run will write older steps, of which this must not be the newest.
                 if self.writes:
                     file.rename(file.with_name(f"damaged-{file.name}"))
         if damage:
@@ -128,11 +131,11 @@ def best_of(state):
 
 
 def write_checkpoint(path, model, step, state, with_metrics=False):
-    """Writes the state of a model to one file, whole or not at all.
+    """Writes the state of a model to one file, atomically.
 
-    The state is every variable of the model, its dropout seeds included (which Keras' own
-    weight files leave out), every variable of its optimizer, that of the callbacks (a
-    dict that JSON can hold), and inside an epoch the running means (`with_metrics`).
+    The state consists of all variables of the model, including dropout seeds (which
+    weight files of Keras omit), all variables of its optimizer, the `state` of callbacks
+    (a dict for JSON), and inside an epoch the running means (`with_metrics`).
     """
     sync_variables(model)
     arrays = named_arrays(model)
@@ -141,7 +144,7 @@ def write_checkpoint(path, model, step, state, with_metrics=False):
             f"{_METRICS}{i}": _replica_values(variable)
             for i, variable in enumerate(model.metrics_variables)
         }
-    # First, with the names of the others: a damaged table of contents may lose entries.
+    # The first array names the others, since a damaged directory may lose some of them.
     content = {"names": list(arrays), "step": step, "state": state}
     content = np.array(json.dumps(content))
     with atomic_path(path) as temporary:
@@ -149,7 +152,10 @@ def write_checkpoint(path, model, step, state, with_metrics=False):
 
 
 def restore_checkpoint(path, model):
-    """Loads the variables in a file into a model and its optimizer; returns `Checkpoint`.
+    """Loads the variables in a file into a model and its optimizer.
+
+    Returns:
+        `Checkpoint`.
 
     Raises:
         DamagedCheckpointError: If the file is damaged.
@@ -175,9 +181,9 @@ def restore_checkpoint(path, model):
 
 
 def assign_metrics(model, arrays):
-    """Sets the running means of a model to `Checkpoint.metrics`; returns whether it did.
+    """Sets the running means of a model to `Checkpoint.metrics`.
 
-    It does not if there are others, or on another number of replicas.
+    Returns whether it did: not if the metrics or the number of replicas are different.
     """
     variables = [_replica_variables(variable) for variable in model.metrics_variables]
     if not variables or list(map(len, variables)) != list(map(len, arrays)):
@@ -189,9 +195,9 @@ def assign_metrics(model, arrays):
 
 
 def named_variables(model):
-    """Returns the variables of a model and its optimizer by position.
+    """Returns the variables of a model and its optimizer, named by position.
 
-    Keras numbers the layers' names differently for each model that a process builds.
+    The names that Keras gives to layers depend on the models built before in a process.
     """
     metrics = {id(v) for v in model.metrics_variables}
     variables = [v for v in model.variables if id(v) not in metrics]
@@ -201,14 +207,14 @@ def named_variables(model):
 
 
 def named_arrays(model):
-    """Returns the values of `named_variables`."""
+    """Returns the NumPy values of `named_variables`."""
     variables = named_variables(model)
     return {name: ops.convert_to_numpy(v) for name, v in variables.items()}
 
 
 def _replica_variables(variable):
-    # Under TensorFlow's strategies a metric has a sum on each replica. Reading it as one
-    # variable would add them up.
+    # Under TensorFlow's strategies each replica has its own sum of a metric. Reading them
+    # as one variable would add them.
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
@@ -224,11 +230,11 @@ def _replica_values(variable):
 
 def _read(path):
     try:
-        # Opened here, since NumPy leaves a damaged file open.
+        # Opened here, because NumPy leaves damaged files open.
         with path.open("rb") as stream, np.load(stream) as file:
             if any(info.compress_type for info in file.zip.infolist()):
                 raise ValueError("its arrays must not be compressed")
-            # Reading to the end checks the checksums that a zip file has.
+            # Reading an array to its end verifies its checksum in the zip file.
             arrays = {name: file[name] for name in file.files}
         content = json.loads(str(arrays.pop(_CONTENT)))
         if arrays.keys() != set(content["names"]):

@@ -1,15 +1,15 @@
-"""Guard that stops fine-tuning when the model gives one answer to everything."""
+"""Guard that stops fine-tuning when the model gives the same answer to all rows."""
 
 import math
 import statistics
 
 from albert_keras.training.guards import LogGuard
 
-# A loss within this share of the loss of a constant answer counts as stuck there.
+# A loss is stuck if it is less than this share below the loss of a constant answer.
 _MARGIN = 0.01
 
-# Predictions of a regression are all alike if they spread by less than this many of the
-# targets' standard deviations.
+# Predictions of a regression are constant if their spread is less than this number of
+# standard deviations of the targets.
 _LEAST_SPREAD = 1e-3
 
 
@@ -23,20 +23,24 @@ class TrainingCollapsedError(RuntimeError):
 
 
 class CollapseGuard(LogGuard):
-    """Stops fine-tuning with constant predictions or the loss of a constant answer.
+    """Stops fine-tuning when predictions, or the training loss, are those of a constant.
 
-    It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1 where
-    held-out rows have several labels) or `val_spread` of a regression, at
-    `num_evaluations` evaluations in a row, while the training loss was stuck too; and the
-    training loss alone, over `num_steps` steps. A loss is stuck if its mean is within one
-    per cent of that of the best constant answer, or above. So a model that is still
-    improving, but answers by the most frequent label, is not stopped.
+    It checks the entries of the log after the warm-up, and stops in two cases:
+
+    - At `num_evaluations` evaluations in a row, all held-out rows got one label
+      (`val_num_predicted_labels` is 1), or the predictions of a regression do not vary
+      (`val_spread`), while the training loss was stuck.
+    - The training loss was stuck over `num_steps` steps.
+
+    A loss is stuck if its mean is at least 99 % of the loss of the best constant answer.
+    So a model that predicts only the most frequent label, but still improves, is not
+    stopped.
 
     Args:
-        prior_loss: float. Loss of the best constant answer to the training rows; for a
-            regression the variance of their targets.
-        warmup_steps, num_steps, num_evaluations: int. Steps before which nothing is
-            checked, and steps or evaluations that are judged together.
+        prior_loss: float. Loss of the best constant answer on the training rows; for a
+            regression, the variance of their targets.
+        warmup_steps: int. Number of first steps that are not checked.
+        num_steps, num_evaluations: int. See above.
 
     Reference: keras-team/keras-hub issue 831, ALBERT stuck at 50 % on IMDB.
     """
@@ -49,31 +53,31 @@ class CollapseGuard(LogGuard):
         self.num_steps = num_steps
         self.num_evaluations = num_evaluations
         self.num_constant = 0
-        # Steps and losses since the last judgement, and losses since the evaluation.
+        # Steps and losses since the last check of the loss; losses since the evaluation.
         self.window, self.recent = [], []
 
     def write(self, entry, model):
-        """Checks an entry of the log; raises a `TrainingCollapsedError` if need be."""
-        # Where one answer is always right there is nothing to check.
-        if entry["step"] > self.warmup_steps and self.prior_loss > 0:
+        """Checks an entry of the log; may raise a `TrainingCollapsedError`."""
+        if self._is_checked(entry):
             self._judge_loss(entry)
             self._judge_predictions(entry)
 
     def judge_result(self, entry, scores):
-        """Checks the scores of the checkpoint to keep, whatever the loss of the run.
+        """Checks the scores of the checkpoint to keep, whatever the training loss was.
 
         Args:
             entry: Dict of its `step` and `learning_rate`.
             scores: Dict of scores on held-out rows.
 
         Raises:
-            TrainingCollapsedError: If all rows got one label, which is not right for all.
+            TrainingCollapsedError: If all rows got one label that is wrong for some.
         """
-        is_constant = scores.get("num_predicted_labels") == 1
-        if entry["step"] <= self.warmup_steps or not is_constant:
-            return
-        if scores.get("majority_accuracy") != 1.0 and self.prior_loss > 0:
+        if self._is_checked(entry) and _is_constant(scores):
             self._stop(entry, "all held-out rows got one label")
+
+    def _is_checked(self, entry):
+        # With a prior loss of 0, a constant answer is always right.
+        return entry["step"] > self.warmup_steps and self.prior_loss > 0
 
     def _judge_loss(self, entry):
         if not math.isfinite(entry.get("loss", math.nan)):
@@ -83,7 +87,7 @@ class CollapseGuard(LogGuard):
         num_steps = entry["step"] - self.window[0][0]
         if num_steps < self.num_steps:
             return
-        # The first entry is the mean of the steps before it: it does not count.
+        # The first entry is a mean over earlier steps, so it does not count.
         losses = [loss for _, loss in self.window[1:]]
         self.window = self.window[-1:]
         if self._are_stuck(losses):
@@ -95,15 +99,14 @@ class CollapseGuard(LogGuard):
             )
 
     def _judge_predictions(self, entry):
-        if not any(name.startswith("val_") for name in entry):
+        scores = {k[4:]: v for k, v in entry.items() if k.startswith("val_")}
+        if not scores:
             return
-        is_right = entry.get("val_majority_accuracy") == 1.0
-        is_constant = entry.get("val_num_predicted_labels") == 1 and not is_right
         least = _LEAST_SPREAD * math.sqrt(self.prior_loss)
-        is_flat = entry.get("val_spread", math.inf) < least
+        is_flat = scores.get("spread", math.inf) < least
         is_stuck = not self.recent or self._are_stuck(self.recent)
         self.recent = []
-        is_lost = is_stuck and (is_constant or is_flat)
+        is_lost = is_stuck and (_is_constant(scores) or is_flat)
         self.num_constant = self.num_constant + 1 if is_lost else 0
         if self.num_constant >= self.num_evaluations:
             self._stop(
@@ -123,3 +126,9 @@ class CollapseGuard(LogGuard):
             "--no-collapse-guard.",
             entry["step"],
         )
+
+
+def _is_constant(scores):
+    """Returns whether all rows got one label, which is wrong for some of them."""
+    is_right = scores.get("majority_accuracy") == 1.0
+    return scores.get("num_predicted_labels") == 1 and not is_right

@@ -1,4 +1,4 @@
-"""Dry run: measures time and memory of some real steps, then undoes them."""
+"""Dry run: measures the time and memory of some real steps, then undoes them."""
 
 import math
 import sys
@@ -11,43 +11,39 @@ from albert_keras.training.checkpoints import named_arrays, named_variables
 from albert_keras.training.steps import tokens_per_step
 
 
-def measure_steps(model, dataset, num_calls=10, num_workers=1):
-    """Times some steps after the one that compiles, then restores all variables.
+def measure_steps(model, dataset, num_steps, num_workers=1, num_calls=10):
+    """Times some steps after the first ones, which compile; then restores all variables.
 
     Args:
-        model: Compiled, built Keras model.
+        model: Compiled and built Keras model.
         dataset: Endless `tf.data.Dataset` of batches.
-        num_calls: int > 0. Calls of `steps_per_execution` steps that are timed.
-        num_workers: int > 0. Workers, each with as many rows of a batch.
+        num_steps: int. Number of steps of the training, for the estimates.
+        num_workers: int > 0. Workers, which divide a batch equally.
+        num_calls: int > 0. Number of timed calls, each of `steps_per_execution` steps.
 
     Returns:
-        Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`,
-            `core_seconds_per_step` of all processor cores together;
-            `tokens_per_second`, padding included, if known; and in bytes
-            `variables_memory`, of weights, optimizer slots and gradients, and
-            `peak_memory`.
+        Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
+        `core_seconds_per_step`, the sum over all CPU cores; `variables_memory`, of
+        weights, optimizer slots and gradients, and `peak_memory`, in bytes; `num_steps`;
+        `hours` that they take without evaluations. If the number of tokens in a batch is
+        fixed, also `tokens_per_second` and `positions` of all steps, padding included.
     """
     before = named_arrays(model)
     times = []
-    # It gets logs that are numbers: the step has finished on the device too.
+    # The callback gets logs that are numbers, so the step is finished on the device too.
     timer = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: times.append(
             (time.monotonic(), time.process_time())
         )
     )
-    num_steps = (1 + num_calls) * model.steps_per_execution
+    calls = (1 + num_calls) * model.steps_per_execution
+    options = {"callbacks": [timer], "shuffle": False, "verbose": 0}
     try:
-        model.fit(
-            dataset,
-            steps_per_epoch=num_steps,
-            callbacks=[timer],
-            shuffle=False,
-            verbose=0,
-        )
+        model.fit(dataset, steps_per_epoch=calls, **options)
     finally:
         for name, variable in named_variables(model).items():
             variable.assign(before[name])
-    # The median, since the machine may pause.
+    # The median, because the machine may pause.
     medians = np.median(np.diff(times, axis=0), axis=0) / model.steps_per_execution
     seconds, core_seconds = medians.tolist()
     gradients = sum(
@@ -62,16 +58,19 @@ def measure_steps(model, dataset, num_calls=10, num_workers=1):
         "core_seconds_per_step": core_seconds,
         "variables_memory": sum(array.nbytes for array in before.values()) + gradients,
         "peak_memory": peak_memory(),
+        "num_steps": num_steps,
+        "hours": num_steps * seconds / 3600,
     }
     if tokens := tokens_per_step(dataset, num_workers):
         results["tokens_per_second"] = tokens / seconds
+        results["positions"] = num_steps * tokens
     return results
 
 
 def peak_memory():
-    """Returns the peak memory in bytes: of the first accelerator, else of this process.
+    """Returns the peak memory in bytes of the first accelerator, or of this process.
 
-    It is None where the operating system does not tell it (Windows).
+    It is `None` if the operating system does not report it (Windows).
     """
     if keras.config.backend() == "jax":
         import jax

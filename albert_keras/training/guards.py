@@ -1,4 +1,4 @@
-"""Guards: stop training that is lost, and warn of training that diverges."""
+"""Guards: stop training that cannot recover, and warn if it diverges."""
 
 import math
 
@@ -9,12 +9,12 @@ from albert_keras.training.steps import StepCounter
 
 
 class StopWhenNotFinite(StepCounter):
-    """Ends training with an error when a loss or the gradient is not finite.
+    """Stops training with an error when a loss or the gradient is not finite.
 
-    Under loss scaling (mixed_float16), a step with a gradient that is not finite is
-    skipped, and the scale is halved. That is an error only after `max_skipped_steps` in a
-    row: the default is more than the 39 halvings from Keras' first scale, 2^15, to the
-    smallest number of float16, 2^-24.
+    With loss scaling (mixed_float16), a step with a gradient that is not finite is
+    skipped, and the scale is halved. This is an error only after `max_skipped_steps` in a
+    row. The default is more than the 39 halvings from Keras' initial scale, 2^15, to the
+    smallest float16 number, 2^-24.
     """
 
     def __init__(self, initial_step, checkpoints, max_skipped_steps=50):
@@ -27,7 +27,7 @@ class StopWhenNotFinite(StepCounter):
         loss = logs.get("loss", 0.0)
         norm = logs.get("gradient_norm", loss)
         if isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
-            # Keras' mean keeps the loss of skipped steps.
+            # The loss of skipped steps stays in Keras' mean.
             is_lost = self._num_skipped(norm) > self.max_skipped_steps
         else:
             is_lost = not (math.isfinite(loss) and math.isfinite(norm))
@@ -62,27 +62,27 @@ class StopWhenNotFinite(StepCounter):
 
 
 class LogGuard:
-    """Base class of guards: `write(entry, model)` gets each entry of the log.
+    """Base class of guards, whose `write(entry, model)` gets each entry of the log.
 
-    `kept` names the attributes that checkpoints keep for a resumed run.
+    `kept` names the attributes that are saved in checkpoints.
     """
 
     kept = ()
 
     def state(self):
-        """Returns the state that a resumed run needs, for JSON."""
+        """Returns the state for checkpoints, a dict for JSON."""
         return {name: getattr(self, name) for name in self.kept}
 
     def restore(self, state):
-        """Takes over the `state` of the run that is resumed."""
+        """Sets the `state` of the training that is resumed."""
         vars(self).update(state)
 
 
 class DivergenceWarning(LogGuard):
     """Warns once, when the loss has been above its first value for `patience` steps.
 
-    It reads means over many steps: single steps are noisy. The default patience is ten
-    entries of the default log.
+    Losses of the log are means over many steps, because single steps are noisy. The
+    default patience is ten entries of the default log.
     """
 
     kept = ("start_loss", "first_step_above", "has_warned")
@@ -96,7 +96,8 @@ class DivergenceWarning(LogGuard):
     def write(self, entry, model):
         """Checks an entry of the log."""
         step, loss = entry["step"], entry.get("loss", math.nan)
-        # Evaluations have none; where it is not finite, the other guard decides.
+        # Entries of evaluations have no loss; StopWhenNotFinite handles losses that are
+        # not finite.
         if not math.isfinite(loss):
             return
         if self.start_loss is None:
@@ -114,13 +115,13 @@ class DivergenceWarning(LogGuard):
         seen = (
             f"The loss has been above its first value for {self.patience} steps: "
             f"{entry['loss']:.3f} at step {entry['step']}, first {self.start_loss:.3f}, "
-            f"learning rate {entry['learning_rate']:.3g}. What usually helps: "
+            f"learning rate {entry['learning_rate']:.3g}. Remedies: "
         )
         if not any(name.startswith("mlm") for name in entry):
             return seen + "a lower rate and a longer warm-up."
         return (
-            f"{seen}a rate for the batch size (LAMB's 0.00176 is for 4096, scale it by "
-            "the square root of batch / 4096) and a longer warm-up. A masked-token "
-            "loss that stays at 6.6 to 7.3 belongs to a model that learned only token "
-            "frequencies: then too the rate is too high, or the vocabulary does not fit."
+            f"{seen}a rate that fits the batch size (LAMB's 0.00176 is for 4096; scale "
+            "it by the square root of batch / 4096) and a longer warm-up. If the "
+            "masked-token loss stays at 6.6 to 7.3, the model has learned only token "
+            "frequencies: the rate is too high, or the vocabulary does not fit the text."
         )

@@ -1,4 +1,4 @@
-"""The log of a run: means over intervals of steps, passed to writers."""
+"""Log of a training: means over intervals of steps, passed to writers."""
 
 import json
 import pathlib
@@ -14,14 +14,14 @@ from albert_keras.training.steps import StepCounter
 class RunLog(StepCounter):
     """Makes an entry every `every_steps` steps and after each evaluation.
 
-    Fields: `step`; `seconds` of training, those before a resume included;
-    `learning_rate`; after steps `tokens_per_second` (padding included, since counting
-    tokens takes time), `gradient_norm` of the last step, and losses and metrics: means
-    over the steps since the entry before, or since the evaluation (the last steps before
-    the next evaluation may be in none); after an evaluation, `val_*`.
+    Every entry has `step`; `seconds` of training, including those before a resume; and
+    `learning_rate`. Entries after steps have `tokens_per_second` (including padding,
+    because counting tokens takes time), `gradient_norm` of the last step, and means of
+    losses and metrics since the previous entry or evaluation. (The last steps before an
+    evaluation may be in no entry.) Entries after evaluations have `val_*`.
 
-    `writers` have a method `write(entry, model)`. `metrics` are those of the `Checkpoint`
-    of a run that is resumed inside an epoch.
+    Each of the `writers` has a method `write(entry, model)`. `metrics` are those of the
+    `Checkpoint` of a training that is resumed inside an epoch.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class RunLog(StepCounter):
         self.seconds_before = 0.0
 
     def restore(self, state):
-        """Takes over the `state` of the run that is resumed."""
+        """Sets the `state` of the training that is resumed."""
         self.seconds_before = state.get("seconds", 0.0)
 
     def on_train_begin(self, logs=None):
@@ -54,7 +54,7 @@ class RunLog(StepCounter):
     def on_steps_end(self, logs):
         if self.has_passed(self.every_steps):
             self._write({**self._speed(), **logs})
-            # Means in the logs are since the last reset or the begin of the epoch.
+            # The logs contain means since the last reset or the start of the epoch.
             self.model.reset_metrics()
 
     def on_evaluation(self, measured):
@@ -62,7 +62,7 @@ class RunLog(StepCounter):
             self._write(measured)
 
     def state(self):
-        """Returns the state that a resumed run needs, for JSON."""
+        """Returns the state for checkpoints, a dict for JSON."""
         return {"seconds": self._seconds()}
 
     def _seconds(self):
@@ -90,7 +90,7 @@ class RunLog(StepCounter):
 class JsonLines:
     """Appends entries to a file, one line of JSON each.
 
-    Lines of steps after `last_step`, from which the run is resumed, are removed: these
+    Lines after `last_step`, where the training is resumed, are removed, because these
     steps are repeated.
     """
 
@@ -113,9 +113,9 @@ class JsonLines:
 
 
 def read_entry(line):
-    """Returns the entry in a line of a log, a dict of numbers, or `None` if it has none.
+    """Returns the dict of numbers in a line of a log, or `None` if the line has none.
 
-    A killed run or a full disk may leave a part of a line.
+    A killed process or a full disk may leave an incomplete line.
     """
     try:
         entry = json.loads(line)

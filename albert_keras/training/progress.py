@@ -1,4 +1,4 @@
-"""Progress of training on standard error: loss, tokens per second, time left."""
+"""Progress of a training on standard error: loss, tokens per second, time left."""
 
 import functools
 import math
@@ -11,17 +11,16 @@ from albert_keras.training.steps import StepCounter
 
 
 class RichProgress(StepCounter):
-    """A progress bar with loss, rate and time left, and a line after each evaluation.
+    """Shows a progress bar with loss, speed and time left, and a line for evaluations.
 
-    Where there is no terminal to move a bar, it prints a line as often as the `RunLog`.
+    Without a terminal, which could redraw a bar, it prints a line for each log entry.
     """
 
     def __init__(self, log, num_steps, progress):
         super().__init__(log.step)
+        self.log = log
         self.num_steps = num_steps
         self.progress = progress
-        self.every_steps = log.every_steps
-        self.tokens_per_step = log.tokens_per_step
         self.began = None
         self.task = progress.add_task(
             "training", total=num_steps, completed=self.step, rate=""
@@ -35,7 +34,7 @@ class RichProgress(StepCounter):
             self.task, completed=self.step, description=shown, rate=rate
         )
         console = self.progress.console
-        if not console.is_terminal and self.has_passed(self.every_steps):
+        if not console.is_terminal and self.has_passed(self.log.every_steps):
             (task,) = (task for task in self.progress.tasks if task.id == self.task)
             left = rich.progress.TimeRemainingColumn().render(task).plain
             line = ", ".join(filter(None, [shown, rate, f"{left} left"]))
@@ -51,13 +50,13 @@ class RichProgress(StepCounter):
 
     def _rate(self):
         if self.began is None:
-            # The first call compiles: the rate is that of the calls after it.
+            # The first call compiles, and is not counted.
             self.began, self.first_step = time.monotonic(), self.step
             return ""
         speed = (self.step - self.first_step) / (time.monotonic() - self.began)
-        if self.tokens_per_step is None:
+        if self.log.tokens_per_step is None:
             return f"{speed:.2f} steps/s"
-        return f"{speed * self.tokens_per_step:,.0f} tokens/s"
+        return f"{speed * self.log.tokens_per_step:,.0f} tokens/s"
 
 
 def line_printer(console):

@@ -1,4 +1,4 @@
-"""Counting of training steps, over epochs and resumed runs, and of tokens per step."""
+"""Counts of training steps over epochs and resumed runs, and of tokens per step."""
 
 import math
 
@@ -6,9 +6,9 @@ import keras
 
 
 class StepCounter(keras.callbacks.Callback):
-    """Base class of callbacks that need the number of finished steps of the run.
+    """Base class of callbacks that need the number of finished steps of the training.
 
-    `initial_step` is the number of steps finished before the first `fit`.
+    `initial_step` is the number of steps that were finished before `fit`.
     """
 
     def __init__(self, initial_step):
@@ -30,19 +30,21 @@ class StepCounter(keras.callbacks.Callback):
         """Called after each step, or after `steps_per_execution` of them."""
 
     def on_evaluation(self, measured):
-        """Called at the end of an epoch, with the held-out scores, if any."""
+        """Called at the end of an epoch with the held-out scores, maybe none."""
 
     def has_passed(self, interval):
-        """Returns whether the last steps reached or passed a multiple of `interval`."""
+        """Returns whether the last steps reached a multiple of `interval`."""
         return self.step // interval > self.previous_step // interval
 
 
 def spans_of_training(step, num_steps, interval, phase_starts=()):
-    """Returns the rest of an interval, whole intervals, and the begin of the last one.
+    """Divides a training into calls of `fit`, whose epochs end where evaluations are due.
 
-    The intervals begin anew with each phase. Each span is a tuple `(first step, steps per
-    part, number of parts)`.
+    They are the rest of an interval, then whole intervals, then a shorter last one.
+    Intervals are counted from the start of each phase.
 
+    Returns:
+        List of tuples `(first step, steps per epoch, number of epochs)`.
     Example:
 
     >>> spans_of_training(5, 23, 6)
@@ -62,16 +64,16 @@ def spans_of_training(step, num_steps, interval, phase_starts=()):
 
 
 def phase_around(step, num_steps, phase_starts):
-    """Returns the first step of the phase that a step is in, and that of the next one."""
+    """Returns the first step of the phase of a step, and the first one after it."""
     start = max((first for first in phase_starts if first <= step), default=0)
     end = min((first for first in phase_starts if first > step), default=num_steps)
     return start, min(end, num_steps)
 
 
 def tokens_per_step(dataset, num_workers=1):
-    """Returns the number of positions in `token_ids` of a batch, or None if not fixed.
+    """Returns the number of positions in a batch's `token_ids`, or `None` if it varies.
 
-    Each of `num_workers` workers has as many rows of a batch.
+    Each of `num_workers` workers has an equal share of a batch.
     """
     spec = getattr(dataset, "element_spec", None)
     features = spec[0] if isinstance(spec, tuple) else None

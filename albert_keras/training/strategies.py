@@ -1,4 +1,4 @@
-"""Distribution strategies: devices of a machine, several machines, or a TPU."""
+"""Distribution strategies: devices of one machine, several processes, or a TPU."""
 
 import atexit
 import contextlib
@@ -12,20 +12,21 @@ import numpy as np
 
 from albert_keras.checks import check_choice, import_optional
 
-# JAX ends all processes when one has not answered for this time.
+# JAX ends all processes when one has not responded for this time.
 HEARTBEAT_TIMEOUT_SECONDS = 30
 
 
 @dataclasses.dataclass(frozen=True)
 class Strategy:
-    """Devices and workers of a training, and the place of this process among them.
+    """Devices and workers of a training, and the index of this process.
 
     Args:
         name: str. Key of `STRATEGIES`.
         distribution: `tf.distribute.Strategy`, `keras.distribution.Distribution`, or
-            `None` for one device.
-        num_replicas: int. Devices of all workers together.
-        worker, num_workers: int. Index of this process, and number of them.
+            `None` for a single device.
+        num_replicas: int. Number of devices of all workers.
+        worker: int. Index of this process.
+        num_workers: int. Number of processes.
 
     Example:
 
@@ -43,11 +44,9 @@ class Strategy:
 
     def scope(self):
         """Returns the context in which models are built, trained and measured."""
-        return (
-            contextlib.nullcontext()
-            if self.distribution is None
-            else self.distribution.scope()
-        )
+        if self.distribution is None:
+            return contextlib.nullcontext()
+        return self.distribution.scope()
 
     @property
     def is_chief(self):
@@ -56,29 +55,28 @@ class Strategy:
 
     @property
     def shard(self):
-        """Index and number of workers, if each reads its own rows of a batch, or None."""
+        """`(worker, num_workers)` if each reads its own rows of a batch, else `None`."""
         return (self.worker, self.num_workers) if self.name == "data_parallel" else None
 
     @contextlib.contextmanager
     def ends_together(self):
-        """Context at whose end all workers meet; one with an error ends without them."""
+        """Waits for all workers at the end of the context.
+
+        A worker with an error ends without waiting. Its usual exit would wait for the
+        others, which wait for it.
+        """
         try:
             yield
-            self.wait_for_workers()
+            self.gather(0)
         except BaseException as error:
             if self.num_workers > 1:
                 status = error.code if isinstance(error, SystemExit) else 1
-                # After the error is printed. The usual exit would wait for the others,
-                # which wait for this worker.
+                # Called after the error is printed.
                 atexit.register(_exit_at_once, status)
             raise
 
-    def wait_for_workers(self):
-        """Blocks until all workers call it, so that none ends before the others."""
-        self.gather(0)
-
     def gather(self, number):
-        """Returns the ints that all workers pass, in their order; blocks until then."""
+        """Returns the ints of all workers, by index; blocks until all workers call it."""
         if self.num_workers == 1:
             return [number]
         multihost = import_optional("jax.experimental.multihost_utils", "jax")
@@ -111,26 +109,26 @@ def _exit_at_once(status):
 def get_strategy(name):
     """Returns the `Strategy` called `name`.
 
-    Strategies of several workers must be made before anything is computed: the call
-    blocks until all workers make it. They do not authenticate peers: use them in private
-    networks only.
+    Strategies of several workers must be created before anything is computed, and the
+    call blocks until all workers have made it. They do not authenticate peers: use them
+    only in private networks.
 
     Args:
         name: str. A key of `STRATEGIES`: `"default"`, the first device that Keras finds;
-            on TensorFlow `"mirrored"`, all GPUs of this machine (without a GPU all
-            logical CPU devices), or `"tpu"`, which has not run on a TPU (tests lower a
-            step for TPUs); on JAX `"data_parallel"`, all devices of one or several
-            processes, see `join_processes`.
+            `"mirrored"` (TensorFlow), all GPUs of this machine, or without a GPU all
+            logical CPU devices; `"tpu"` (TensorFlow), not tested on TPUs: a test only
+            compiles a step for them; `"data_parallel"` (JAX), all devices of one or
+            several processes, see `join_processes`.
 
     Raises:
-        RuntimeError: If the machine or the backend does not support it.
+        RuntimeError: If the machine or the backend does not support the strategy.
         ValueError: If `name` is unknown (the message lists the names), or the environment
             variables of several workers are not valid.
 
     Reference: the guide "Distributed training with Keras 3".
     """
     check_choice("strategy", name, STRATEGIES)
-    # Where only the names are needed, as for --help, Keras need not be imported.
+    # Keras is not imported where only the names are needed, as for --help.
     import keras
 
     needed, make_strategy = STRATEGIES[name]
@@ -143,10 +141,6 @@ def get_strategy(name):
     return make_strategy()
 
 
-def _default():
-    return Strategy("default")
-
-
 def _mirrored():
     import tensorflow as tf
 
@@ -155,8 +149,8 @@ def _mirrored():
         devices = tf.config.list_logical_devices("CPU")
         if len(devices) == 1:
             warnings.warn(
-                "The strategy 'mirrored' is for GPUs, of which TensorFlow sees none: the "
-                "processor trains alone. Leave it out, or install tensorflow[and-cuda].",
+                "The strategy 'mirrored' is for several devices. Received: one CPU, no "
+                "GPU. Use 'default', or install tensorflow[and-cuda] to use GPUs.",
                 stacklevel=3,
             )
     mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
@@ -167,7 +161,7 @@ def _data_parallel():
     import keras
 
     num_processes = join_processes()
-    # Keras need not distribute the rows, since each worker reads its own.
+    # Keras must not distribute the rows, because each worker reads its own.
     devices = keras.distribution.DataParallel(auto_shard_dataset=False)
     return Strategy(
         "data_parallel",
@@ -179,14 +173,17 @@ def _data_parallel():
 
 
 def join_processes():
-    """Joins the JAX processes in Keras' environment variables; returns their number.
+    """Joins the JAX processes given by Keras' environment variables.
 
     The variables are `KERAS_DISTRIBUTION_JOB_ADDRESSES`, which begins with host and port
     of process 0; `KERAS_DISTRIBUTION_NUM_PROCESSES`; and
-    `KERAS_DISTRIBUTION_PROCESS_ID`, from 0. With none of them there is one process.
+    `KERAS_DISTRIBUTION_PROCESS_ID`, counted from 0. If none is set, there is one process.
+
+    Returns:
+        Number of processes.
 
     Raises:
-        ValueError: If only some of them are set, or one is not valid.
+        ValueError: If only some of the variables are set, or one is not valid.
     """
     names = [
         f"KERAS_DISTRIBUTION_{name}"
@@ -198,13 +195,13 @@ def join_processes():
     addresses, num_processes, process = values
     if not all(values) or not (num_processes + process).isdecimal():
         raise ValueError(
-            "Several processes need all three variables, the first a host and port, the "
-            f"others numbers. Received: {dict(zip(names, values, strict=True))}."
+            "Several processes need three variables: a host and port, and two numbers. "
+            f"Received: {dict(zip(names, values, strict=True))}."
         )
     jax = import_optional("jax", "jax")
-    # This service would take SIGTERM, on which a run saves a checkpoint.
+    # This service would handle SIGTERM, on which a training writes a checkpoint.
     jax.config.update("jax_enable_preemption_service", False)
-    # As `keras.distribution.initialize`, which has no argument for the timeout.
+    # `keras.distribution.initialize` does the same, but has no argument for the timeout.
     jax.distributed.initialize(
         addresses.split(",")[0],
         int(num_processes),
@@ -221,7 +218,7 @@ def _tpu():
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
     except (ValueError, tf.errors.OpError, NotImplementedError) as error:
         raise RuntimeError(
-            'The strategy "tpu" needs a TPU that TensorFlow can see. '
+            'The strategy "tpu" needs a TPU that TensorFlow can use. '
             f"Received: {error}. Use `default` or `mirrored`; or on a TPU machine with "
             "JAX, KERAS_BACKEND=jax and `data_parallel`."
         ) from error
@@ -229,9 +226,9 @@ def _tpu():
     return Strategy("tpu", devices, devices.num_replicas_in_sync)
 
 
-# By name: the backend that is needed, if any, and a function that makes the strategy.
+# By name: the required backend, or `None`, and a function that creates the strategy.
 STRATEGIES = {
-    "default": (None, _default),
+    "default": (None, lambda: Strategy("default")),
     "mirrored": ("tensorflow", _mirrored),
     "data_parallel": ("jax", _data_parallel),
     "tpu": ("tensorflow", _tpu),

@@ -1,14 +1,14 @@
-"""TensorBoard scalars of a run: training and held-out curves, trust ratios."""
+"""TensorBoard scalars of a training: training and held-out curves, trust ratios."""
 
 import pathlib
 
 
 class TensorBoardScalars:
-    """Writes entries of the log as scalars; needs TensorFlow on every backend.
+    """Writes log entries as TensorBoard scalars; needs TensorFlow on every backend.
 
-    Two folders, `train` and `validation`, use the same tags, so that TensorBoard draws
-    both in one chart, without the steps after `last_step` in older files. Optimizers with
-    trust ratios, such as `Lamb`, add one scalar per layer, `trust_ratio/<variable>`.
+    Two folders, `train` and `validation`, use the same tags, so TensorBoard draws both in
+    one chart. It ignores steps after `last_step` in older files. Optimizers with trust
+    ratios, such as `Lamb`, add one scalar per variable, `trust_ratio/<variable>`.
     """
 
     def __init__(self, folder, last_step=0):
@@ -17,7 +17,7 @@ class TensorBoardScalars:
         self.writers = {}
 
     def write(self, entry, model):
-        """Writes an entry; those of training with the model's trust ratios."""
+        """Writes an entry, and for training entries the trust ratios of the model."""
         scalars = {k: v for k, v in entry.items() if k not in ("step", "seconds")}
         held_out = {k[4:]: v for k, v in scalars.items() if k.startswith("val_")}
         if held_out:
@@ -27,7 +27,7 @@ class TensorBoardScalars:
             self._add("train", scalars, entry["step"])
 
     def close(self):
-        """Writes buffered scalars, and closes the files."""
+        """Writes buffered scalars and closes the files."""
         for writer in self.writers.values():
             writer.close()
 
@@ -45,8 +45,8 @@ class TensorBoardScalars:
     def _open(self, kind):
         from tensorflow.compat import v1 as tf
 
-        # The one writer with session logs, by which TensorBoard drops repeated steps,
-        # can only be made in a graph.
+        # Only this writer has session logs, which make TensorBoard drop repeated steps.
+        # It can only be created in a graph.
         with tf.Graph().as_default():
             writer = tf.summary.FileWriter(str(self.folder / kind))
         start = tf.SessionLog(status=tf.SessionLog.START)
@@ -56,7 +56,7 @@ class TensorBoardScalars:
 
 
 def _trust_ratios(optimizer):
-    # Under loss scaling the optimizer with trust ratios is wrapped.
+    # Loss scaling wraps the optimizer that has trust ratios.
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
     ratios = getattr(optimizer, "trust_ratios", dict)()
     return {f"trust_ratio/{path}": ratio for path, ratio in ratios.items()}

@@ -1,4 +1,4 @@
-"""The trainer: `compile` and `fit`, with logs, checkpoints and resume."""
+"""Trainer: `compile` and `fit` with logs, checkpoints and resume."""
 
 import contextlib
 import functools
@@ -24,26 +24,23 @@ from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
-from albert_keras.training.steps import (
-    phase_around,
-    spans_of_training,
-    tokens_per_step,
-)
+from albert_keras.training.steps import phase_around, spans_of_training, tokens_per_step
 from albert_keras.training.strategies import get_strategy
 from albert_keras.training.tensorboard import TensorBoardScalars
 
 
 class Trainer:
-    """Trains a model in a run folder, and resumes it there where it was stopped.
+    """Trains a model in a run folder, or resumes a stopped training there.
 
-    The folder gets `log.jsonl`, `checkpoints/step-*.npz`, and `tensorboard/` where
-    TensorBoard and TensorFlow are installed. Killed at any moment and called again, `fit`
-    ends with the same weights, bit by bit, and the same logs as an uninterrupted run.
+    The folder contains `log.jsonl`, `checkpoints/step-*.npz`, and `tensorboard/` if
+    TensorBoard and TensorFlow are installed. If the process is killed and `fit` is called
+    again, it ends with exactly the same weights and logs as without the interruption.
 
     Args:
-        run_folder: path. Made when absent. Holding checkpoints, it is resumed.
+        run_folder: str or path. Created if it does not exist. If it has checkpoints, the
+            training is resumed from the newest one.
         config: `TrainerConfig`.
-        strategy: `Strategy`, by default of one device. With several workers only the
+        strategy: `Strategy`. Default: a single device. With several workers, only the
             chief writes to the folder and shows progress.
 
     Example:
@@ -68,13 +65,14 @@ class Trainer:
         )
 
     def compile(self, model, optimizer, losses, metrics):
-        """Compiles `model` and builds the optimizer; call it inside the strategy's scope.
+        """Compiles `model` and builds its optimizer, inside the scope of the strategy.
 
         Args:
-            model: A task model of this package, an `ExactTrainStep`.
+            model: Model of this package, an `ExactTrainStep`.
             optimizer: Keras optimizer.
-            losses: Keras loss, or a dict of them by output name.
-            metrics: List of Keras metrics, or a dict of lists; weighted like the losses.
+            losses: Keras loss, or a dict of losses by output name.
+            metrics: List of Keras metrics, or a dict of lists by output name. They are
+                weighted like the losses.
         """
         model.compile(
             optimizer=optimizer,
@@ -86,8 +84,8 @@ class Trainer:
             jit_compile=self.config.jit_compile,
             log_gradient_norm=True,
         )
-        # Restoring needs the slots. Under float16 the model's own optimizer wraps the
-        # given one to scale the loss.
+        # Checkpoints are restored into the slots. Under float16 the model wraps the given
+        # optimizer in one that scales the loss.
         model.optimizer.build(model.trainable_variables)
 
     def fit(
@@ -102,29 +100,30 @@ class Trainer:
     ):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
 
-        SIGTERM and SIGINT (Ctrl-C) end it after the current step, which is saved, with
-        exit status 143 or a `KeyboardInterrupt`; a second signal ends it at once.
+        On SIGTERM or SIGINT (Ctrl-C) it finishes the current step, writes a checkpoint
+        and ends, with exit status 143 or a `KeyboardInterrupt`. A second signal ends it
+        at once.
 
         Args:
             model: Compiled model.
-            make_dataset: Function from a step to an endless dataset that begins with that
-                step's batch.
+            make_dataset: Function from a step to an endless dataset, whose first batch is
+                the batch of that step.
             validation: Finite dataset; or a function without arguments that returns a
                 dict, whose numbers are logged as `val_*`; or `None`.
-            guards: Dict from a name to a guard, called with each entry of the log, whose
-                state is kept for a resumed run; see `LogGuard`.
-            callbacks: Further Keras callbacks, which run before all others.
-            enter_phase: Function of a step, called before training begins there: at the
-                start, when resumed, and at each of `TrainerConfig.phase_starts`. It may
-                change what the model computes, such as its depth.
+            guards: Dict of guards by name, or `None`. Each is called with every entry of
+                the log, and its state is saved in checkpoints; see `LogGuard`.
+            callbacks: Further Keras callbacks, which are called before all others.
+            enter_phase: Function of a step, called before training starts or resumes at
+                that step, and at each of `TrainerConfig.phase_starts`. It may change what
+                the model computes, such as its depth.
 
         Returns:
-            Dict of the last logs, empty if the run was finished before.
+            Dict of the last logs, empty if the training was already finished.
 
         Raises:
             ValueError: If all checkpoints are damaged, the newest undamaged one belongs
-                to another model, or workers found different ones.
-            FloatingPointError: If loss or gradient are not finite.
+                to another model, or the workers found different ones.
+            FloatingPointError: If the loss or the gradient is not finite.
             BlockingIOError: If another process trains in this folder.
         """
         config = self.config
@@ -145,32 +144,33 @@ class Trainer:
             guards = {"divergence": divergence, **(guards or {})}
             writers = [*self._log_writers(stack, resumed.step), *guards.values()]
             enter_phase(resumed.step)
-            log = self._make_log(model, make_dataset(resumed.step), resumed, writers)
+            if resumed.metrics:
+                model.build_running_means(make_dataset(resumed.step).element_spec)
+            log = RunLog(
+                resumed.step, config.steps_per_log, writers, metrics=resumed.metrics
+            )
+            parts = {"log": log, **guards}
+            writer = CheckpointWriter(
+                resumed, self.checkpoints, parts, signals, tell, config
+            )
             callbacks = [
                 *callbacks,
                 StopWhenNotFinite(resumed.step, self.checkpoints),
                 RichProgress(log, config.num_steps, progress),
                 log,
-                # Last, since the state of the others after a step is part of the
-                # checkpoint.
-                CheckpointWriter(
-                    resumed,
-                    self.checkpoints,
-                    {"log": log, **guards},
-                    signals,
-                    tell,
-                    config,
-                ),
+                writer,  # Last, because its files contain the states of the others.
             ]
             if callable(validation):
-                callbacks, validation = [Evaluation(validation), *callbacks], None
+                callbacks.insert(0, _evaluation_callback(model, validation))
+                validation = None
 
             def batches_from(step):
                 if step in config.phase_starts:
                     enter_phase(step)
                     model.retrace()
                 dataset = make_dataset(step)
-                log.tokens_per_step = self._tokens_per_step(dataset)
+                num_workers = self.strategy.num_workers
+                log.tokens_per_step = tokens_per_step(dataset, num_workers)
                 return dataset
 
             return self._train(model, batches_from, validation, callbacks, resumed.step)
@@ -185,7 +185,7 @@ class Trainer:
             per_execution = math.gcd(config.steps_per_execution, steps)
             if model.steps_per_execution != per_execution:
                 model.steps_per_execution = per_execution
-                # `fit` makes new ones.
+                # `fit` creates new functions.
                 model.train_function = model.test_function = None
             history = model.fit(
                 batches,
@@ -193,7 +193,7 @@ class Trainer:
                 steps_per_epoch=steps,
                 validation_data=validation,
                 callbacks=callbacks,
-                # The dataset is shuffled; keras-hub would warn that Keras cannot.
+                # The dataset is shuffled already; with True, keras-hub would warn.
                 shuffle=False,
                 verbose=0,
             )
@@ -202,24 +202,27 @@ class Trainer:
         return {name: values[-1] for name, values in history.history.items()}
 
     def restore_best(self, model):
-        """Loads the best checkpoint by `TrainerConfig.best_metric`; returns its `Best`.
+        """Loads the best checkpoint by `TrainerConfig.best_metric`.
 
-        While there is none, it returns None and loads nothing. A damaged file, or one of
-        another model, is a ValueError.
+        Returns:
+            Its `Best`; `None` if there is none yet, and then nothing is loaded.
+
+        Raises:
+            ValueError: If the file is damaged, or belongs to another model.
         """
-        best = best_of(self.checkpoints.restore(model, _warn).state)
+        warn = line_printer(rich.console.Console(stderr=True))
+        best = best_of(self.checkpoints.restore(model, warn).state)
         if best:
             restore_checkpoint(self.checkpoints.file(best.step), model)
         return best
 
     def dry_run(self, model, make_dataset, enter_phase=lambda step: None):
-        """Measures some real steps of each phase; weights and run folder stay the same.
+        """Measures some real steps of each phase, without changing weights or files.
 
         Returns:
-            Dict of `measure_steps`, and what remains: `num_steps`, their `positions`,
-            padding included, if known, and the `hours` they take without evaluations.
-            Of several phases `phases` has such a dict each, by number from 1, and the
-            sums follow.
+            Dict of `measure_steps` for the remaining steps. If there are several phases,
+            `phases` has such a dict for each remaining phase, by number from 1, besides
+            the sums of `num_steps`, `positions` and `hours`.
         """
         config, step = self.config, self.checkpoints.newest_step()
         phases = {}
@@ -230,7 +233,9 @@ class Trainer:
                 continue
             enter_phase(start)
             model.retrace()
-            phases[str(number)] = self._measure(model, make_dataset(start), end - start)
+            phases[str(number)] = measure_steps(
+                model, make_dataset(start), end - start, self.strategy.num_workers
+            )
         if not config.phase_starts:
             return phases["1"]
         sums = {
@@ -238,27 +243,6 @@ class Trainer:
             for name in ("num_steps", "positions", "hours")
         }
         return {"phases": phases, **sums}
-
-    def _measure(self, model, dataset, num_steps):
-        results = measure_steps(model, dataset, num_workers=self.strategy.num_workers)
-        results["num_steps"] = num_steps
-        if tokens := self._tokens_per_step(dataset):
-            results["positions"] = num_steps * tokens
-        results["hours"] = num_steps * results["seconds_per_step"] / 3600
-        return results
-
-    def _make_log(self, model, dataset, resumed, writers):
-        # The means of an epoch begin with it.
-        config = self.config
-        start, _ = phase_around(resumed.step, config.num_steps, config.phase_starts)
-        is_inside_epoch = (resumed.step - start) % config.steps_per_evaluation > 0
-        metrics = resumed.metrics if is_inside_epoch else []
-        if metrics:
-            model.build_running_means(dataset.element_spec)
-        return RunLog(resumed.step, config.steps_per_log, writers, metrics=metrics)
-
-    def _tokens_per_step(self, dataset):
-        return tokens_per_step(dataset, self.strategy.num_workers)
 
     def _log_writers(self, stack, step):
         if not self.writes:
@@ -270,23 +254,16 @@ class Trainer:
         return writers
 
 
-class Evaluation(keras.callbacks.Callback):
-    """Evaluates the model at the end of each epoch, in place of validation data.
+def _evaluation_callback(model, evaluate):
+    """Returns a callback that evaluates a model at the end of each epoch.
 
-    The numbers in the dict that `evaluate()` returns are added to the logs of the epoch
-    as `val_*`, for all later callbacks.
+    It adds the numbers in the dict that `evaluate()` returns to the logs of the epoch, as
+    `val_*`, for all later callbacks.
     """
 
-    def __init__(self, evaluate):
-        super().__init__()
-        self.evaluate = evaluate
+    def add_scores(epoch, logs):
+        sync_variables(model)
+        scores = {f"val_{name}": value for name, value in evaluate().items()}
+        logs.update({name: v for name, v in scores.items() if is_number(v)})
 
-    def on_epoch_end(self, epoch, logs=None):
-        sync_variables(self.model)
-        for name, value in self.evaluate().items():
-            if is_number(value):
-                logs[f"val_{name}"] = value
-
-
-def _warn(line):
-    line_printer(rich.console.Console(stderr=True))(line)
+    return keras.callbacks.LambdaCallback(on_epoch_end=add_scores)

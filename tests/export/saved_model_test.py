@@ -199,7 +199,9 @@ def test_nothing_random_is_stored(classifier, tmp_path):
 
 def test_path_must_not_hold_anything_else(backbone, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=f"{tmp_path}', which holds other files"):
+    with pytest.raises(
+        ValueError, match=f"{tmp_path}', which is a file or holds other"
+    ):
         export_saved_model(backbone, tmp_path)
     with pytest.raises(ValueError, match=r"notes.txt', which is a file"):
         export_saved_model(backbone, tmp_path / "notes.txt")

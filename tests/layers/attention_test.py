@@ -4,7 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.layers import ATTENTION, SelfAttention, attention_bias
+from albert_keras.layers import SelfAttention, attention_bias
+from albert_keras.layers.attention import attend, attention_scores, weigh_values
 from tests.helpers import (
     make_config,
     make_inputs,
@@ -129,22 +130,17 @@ def test_all_attention_functions_agree(dtype, tolerance):
         keras.ops.cast(random.normal(size=(5, 13, 4, 7)).astype("float32"), dtype)
         for _ in range(3)
     ]
-    exact = [keras.ops.cast(tensor, "float32") for tensor in query_key_value]
+    query, key, value = (keras.ops.cast(x, "float32") for x in query_key_value)
     own = random.integers(0, 2, (5, 13, 13)) | np.eye(13, dtype=int)
     padded = MASK * (np.arange(5) != 2)[:, np.newaxis]
     for mask in (MASK, padded, own):
         bias = attention_bias(mask)
-        expected = ATTENTION["plain"](*exact, bias, None)
-        for name, attention in ATTENTION.items():
-            context = attention(*query_key_value, bias, None)
+        expected = weigh_values(attention_scores(query, key, bias), value)
+        for function in (attend, keras.ops.dot_product_attention):
+            context = function(*query_key_value, bias=bias)
             assert tuple(context.shape) == (5, 13, 4, 7)
             context = keras.ops.cast(context, "float32")
-            assert max_difference(context, expected) < tolerance, name
-
-
-def test_fused_attention_refuses_dropout():
-    with pytest.raises(ValueError, match="has no dropout"):
-        ATTENTION["fused"](*[HIDDEN] * 3, BIAS, lambda weights: weights)
+            assert max_difference(context, expected) < tolerance, function
 
 
 # === Biases of masks ===

@@ -103,5 +103,5 @@ def test_graph_for_any_length_takes_rows_shorter_than_the_first_blocks():
 
 def test_packed_rows_are_refused():
     block, _ = make_pair(block_size=4)
-    with pytest.raises(ValueError, match='no packed rows.*or attention="full"'):
+    with pytest.raises(ValueError, match='without packed rows.*or attention="full"'):
         block(HIDDEN, attention_bias(np.ones((5, LENGTH, LENGTH))))

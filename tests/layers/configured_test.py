@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+from albert_keras.layers.heads import ChoicesToRows, RowsToChoices
 from albert_keras.layers.seeds import Dropout, ReplicaSeedGenerator, dropout_with_seed
 from tests.helpers import make_config
 

@@ -11,7 +11,7 @@ from albert_keras.layers import (
     attention_bias,
     build_encoders,
 )
-from albert_keras.layers.pieces import PIECE_LENGTH
+from albert_keras.layers.chunks import CHUNK_LENGTH
 from tests.helpers import (
     make_config,
     make_inputs,
@@ -145,7 +145,7 @@ def test_layers_of_a_group_are_one_object(sizes, expected):
 )
 def test_pieces_of_long_rows_change_nothing(fields):
     config = make_config(dropout=0.0, attention_dropout=0.0, **fields)
-    length = 2 * PIECE_LENGTH + 83
+    length = 2 * CHUNK_LENGTH + 83
     stack = EncoderStack(config)
     draw = np.random.default_rng(3)
     x = draw.normal(size=(2, length, config.hidden_dim)).astype("float32")

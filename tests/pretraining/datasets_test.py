@@ -93,7 +93,7 @@ def test_error_of_a_damaged_file_is_one_line(tmp_path):
     (path,) = write_folder(tmp_path, make_arrays(20), [0, 20])
     content = path.read_bytes()
     path.write_bytes(content[:99] + b"damage" + content[105:])
-    message = r"^A TFRecord file must be whole, [^\n]* Received: '[^\n]*again\.$"
+    message = r"^A TFRecord file must be complete, [^\n]* Received: '[^\n]*again\.$"
     with pytest.raises(ValueError, match=message), plain_errors():
         rows(pretraining_dataset(tmp_path, 5, seed=1))
     # TensorFlow reads a file without its last records like any other.
@@ -142,7 +142,7 @@ def test_invalid_arguments(folder):
     with pytest.raises(ValueError, match=message):
         pretraining_dataset(folder, BATCH_SIZE)
     config = PretrainingDataConfig(sequence_length=31)
-    with pytest.raises(ValueError, match="for token stores only; .*sequence_length=31"):
+    with pytest.raises(ValueError, match="only for token stores; .*sequence_length=31"):
         pretraining_validation_dataset(folder, BATCH_SIZE, config=config)
 
 

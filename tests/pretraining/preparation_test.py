@@ -556,7 +556,10 @@ def test_held_out_documents_of_records(corpus, tokenizer, tmp_path):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([["one small text", "its end"]], "two at least. Received: 1. Separate"),
+        (
+            [["one small text", "its end"]],
+            "two documents at least. Received: 1. Sep",
+        ),
         ([["one small text"], ["another"]], "held-out .* one example. .*documents=1,"),
     ],
 )

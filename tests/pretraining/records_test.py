@@ -131,7 +131,7 @@ def test_empty_batch_has_the_form_of_others(folder):
 def test_damage_is_found(tmp_path):
     (path,) = write_folder(tmp_path, make_arrays(100), [0, 100])
     content = path.read_bytes()
-    message = "^A TFRecord file must be whole, .*'.*0-of-00001.tfrecord': .*again.$"
+    message = "^A TFRecord file must be complete, .*'.*0-of-00001.tfrecord': .*again.$"
     for place in (40, 60, len(content) // 2, len(content) - 1):
         changed = bytes([content[place] ^ 1])
         for damaged in (
@@ -164,7 +164,7 @@ def test_other_content(tmp_path):
         ):
             open_stream(path)
     path.write_bytes(b"")
-    with pytest.raises(ValueError, match="must hold a record. Received: '.*', empty"):
+    with pytest.raises(ValueError, match="must have a record. Received: '.*', empty"):
         open_stream(path)
 
 

@@ -27,7 +27,7 @@ CONFIGS = {
 def small_steps(monkeypatch):
     """Windows of 4 blocks, groups of 16 examples."""
     monkeypatch.setattr(stream, "WINDOW_BLOCKS", 4)
-    monkeypatch.setattr(stream, "GROUP_EXAMPLES", 16)
+    monkeypatch.setattr(stream.examples, "GROUP_EXAMPLES", 16)
 
 
 def write_store(folder, num_shards, num_blocks=25):

@@ -182,7 +182,7 @@ def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, f
     content = shard.read_bytes()
     shard.write_bytes(content[:9] + b"damage" + content[15:])
     line = fail(*pretrain(vocabulary, tmp_path / "run", "--data", data))
-    assert "A TFRecord file must be whole, of examples of one size." in line
+    assert "A TFRecord file must be complete, with examples of one size." in line
     assert "Graph" not in line
     assert not (tmp_path / "run").exists()
 

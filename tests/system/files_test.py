@@ -206,7 +206,9 @@ def test_only_folders_of_the_same_kind_are_replaceable(tmp_path):
     target.mkdir()
     check_replaceable_folder(target, "config.json")
     write_weights(target, "old")
-    with pytest.raises(ValueError, match="with config.json .*model', which holds"):
+    with pytest.raises(
+        ValueError, match="with config.json .*model', which is a file or"
+    ):
         check_replaceable_folder(target, "config.json")
     (target / "config.json").touch()
     check_replaceable_folder(str(target), "config.json")

@@ -88,7 +88,7 @@ def test_a_loss_that_stays_above_its_first_value_is_warned_of_once(resume_at):
     (line,) = warnings_of([7.0, 8.0, 9.0, 8.5, 8.25, 9.0, 9.5, 9.0], resume_at)
     assert "above its first value for 30 steps: 8.250 at step 50, first 7.000" in line
     assert "learning rate 0.25" in line
-    assert line.endswith("helps: a lower rate and a longer warm-up.")
+    assert line.endswith("Remedies: a lower rate and a longer warm-up.")
 
 
 def test_advice_on_pretraining_mentions_the_batch_size():

@@ -52,7 +52,7 @@ def train(name, data, output):
     except ValueError as error:
         results["steps"] = str(error)
     (output / f"{strategy.worker}.json").write_text(json.dumps(results))
-    strategy.wait_for_workers()
+    strategy.gather(0)
 
 
 def main(names, *arguments):
