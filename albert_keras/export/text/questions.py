@@ -1,4 +1,4 @@
-"""Questions: a question and a context in, the best answers with their places out."""
+"""Questions: from a question and a context to the best answers with their positions."""
 
 import tensorflow as tf
 
@@ -27,18 +27,18 @@ class Questions:
 
     Inputs: `question` and `context`, strings `(batch,)`.
 
-    Outputs `(batch,)`: the string `answer`, `""` if there is none, and float32
-    `null_score`, the higher, the less likely there is an answer. Of different texts that
-    may be the answer, best first, `(batch, most candidates)`: `candidates`, strings;
-    int32 `starts` and `ends`, the characters of the context before each one's start and
-    end, -1 for questions with fewer; float32 `scores` and `probabilities`.
+    Outputs: the string `answer` `(batch,)`, `""` if there is none, and float32
+    `null_score` `(batch,)`; the higher, the less likely there is an answer. Candidates
+    are different texts, best first, `(batch, most candidates)`: strings `candidates`;
+    int32 `starts` and `ends`, in characters of the context, padded with -1; float32
+    `scores` and `probabilities`.
     """
 
     task = task_class = QuestionAnsweringTask
-    # Of `columns`, and the signature that takes them.
+    # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("question", "context")
     stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
-    # Fields by which a model of ids gets them.
+    # Fields of the task that make the ids of a model of ids.
     ids = {  # noqa: RUF012
         **{"sequence_length": int, "head": str},
         **{"doc_stride": int, "max_question_length": int},
@@ -105,7 +105,7 @@ class Questions:
             found = tuple(
                 Candidate(row.context[start:end], start, score, probability)
                 for start, end, score, probability in zip(*candidates, strict=True)
-                # Joined batches end with zeros.
+                # Candidates of joined batches are padded with zeros.
                 if end > start >= 0
             )
             text = found[0].text if found else ""

@@ -30,8 +30,8 @@ TASKS = {
 def test_a_task_is_read_as_it_was_written(name, tmp_path):
     task = TASKS[name]
     assert kind_of(task) == name
-    write_task(tmp_path / "extra", task)
-    kind, read = read_task(tmp_path / "extra")
+    write_task(tmp_path, task)
+    kind, read = read_task(tmp_path)
     assert kind is TEXT_KINDS[name]
     for field in kind.stored:
         assert getattr(read, field) == getattr(task, field)
