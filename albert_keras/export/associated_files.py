@@ -89,35 +89,21 @@ def extract_files(path, folder):
     if not zipfile.is_zipfile(path):
         return
     try:
-        contents = _read_members(path)
+        with zipfile.ZipFile(path) as archive:
+            num_bytes = sum(member.file_size for member in archive.infolist())
+            largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
+            if num_bytes > largest:
+                raise ValueError(f"{num_bytes} bytes, more than {largest}")
+            members = [m for m in archive.infolist() if _READ.fullmatch(m.filename)]
+            if any(member.compress_type not in _METHODS for member in members):
+                raise ValueError("a file that is not compressed by deflate")
+            # It reads no more than the stated sizes; the checksums find longer files.
+            archive.extractall(folder, members)
     except _ZIP_ERRORS as error:
         raise ValueError(
             "The associated files of a TFLite file must be whole, and not much larger "
             f"than the file. Received: '{path}': {shortened(str(error))}."
         ) from error
-    for name, content in contents.items():
-        file = pathlib.Path(folder, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-
-
-def _read_members(path):
-    """Returns the associated files that are read: a dict of bytes by name."""
-    with zipfile.ZipFile(path) as archive:
-        num_bytes = sum(member.file_size for member in archive.infolist())
-        largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
-        if num_bytes > largest:
-            raise ValueError(f"{num_bytes} bytes, more than {largest}")
-        contents = {}
-        for member in archive.infolist():
-            if not _READ.fullmatch(member.filename):
-                continue
-            if member.compress_type not in _METHODS:
-                raise ValueError(f"{member.filename} is not compressed by deflate")
-            with archive.open(member) as stream:
-                # At most the size that it states; the checksum finds a longer one.
-                contents[member.filename] = stream.read(member.file_size)
-    return contents
 
 
 def read_labels(folder):

@@ -1,20 +1,18 @@
 """SavedModel, for TensorFlow Serving and other TensorFlow programs."""
 
 import pathlib
-import re
 
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import check_choice, import_optional
+from albert_keras.checks import check_choice, import_optional, shortened
 from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export import signatures
 from albert_keras.export.associated_files import measured
 from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.text.graph import in_groups, text_signatures
-from albert_keras.export.text.kinds import task_to_serve, trace_text
+from albert_keras.export.text.kinds import TEXT_KINDS, kind_of, task_to_serve
 from albert_keras.models.copies import in_precision
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
 
 # Dtype policies by quantization.
@@ -98,26 +96,31 @@ def export_saved_model(
     signatures.check_backend()
     labels = signatures.choose_labels(model, labels)
     served = task_to_serve(model, tokenizer, sequence_length, task)
+    preprocessor = signatures.text_preprocessor(model)
+    if served is None and tokenizer == "auto":
+        tokenizer = getattr(preprocessor, "tokenizer", None)
+    takes_text = served is not None or tokenizer is not None
     model = in_precision(model, PRECISIONS[quantization])
     exits = signatures.exit_options(model, exit_early, exit_rule)
-    if served is None and tokenizer == "auto":
-        tokenizer = getattr(signatures.text_preprocessor(model), "tokenizer", None)
-    takes_text = served is not None or tokenizer is not None
     if served is not None:
-        functions = trace_text(model, served, labels)
+        functions = TEXT_KINDS[kind_of(served)].signatures(model, served)
     elif tokenizer is not None:
-        functions = _text_signatures(model, tokenizer, labels, sequence_length, exits)
+        longest = signatures.choose_sequence_length(
+            model, sequence_length, preprocessor
+        )
+        functions = text_signatures(
+            *(model, tokenizer, tokenizer.tokenize, longest),
+            takes_pairs=getattr(preprocessor, "takes_pairs", False),
+            options={name: {"labels": labels, **run} for name, run in exits.items()},
+            by_rows=in_groups,
+        )
     elif sequence_length is not None:
         raise ValueError(
             "A SavedModel of ids takes any length, so `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
-        run = signatures.predicting_model(model)
-        functions = {
-            name: signatures.serve_features(run, labels, **options)
-            for name, options in exits.items()
-        }
+        functions = signatures.id_signatures(model, exits, labels)
     with atomic_folder(path) as folder:
         signatures.write_signatures(
             model, functions, folder, signatures.keras_endpoints(functions)
@@ -149,18 +152,24 @@ def load_saved_model(path):
 
     def run(features, name=signatures.SERVING_SIGNATURE):
         tensors = {name: _as_tensor(value) for name, value in features.items()}
-        try:
-            outputs = loaded.signatures[name](**tensors)
-        except tf.errors.InvalidArgumentError as error:
-            # The message of a `require`, without the names of operations.
-            failed = re.search(r"assertion failed: (.*)", error.message)
-            if failed is None:
-                raise
-            raise ValueError(failed[1]) from error
+        outputs = call_signature(loaded.signatures[name], tensors)
         return {name: _as_array(value) for name, value in outputs.items()}
 
     inputs = dict.fromkeys(inputs, (None, None))
     return load_beside(path, assets_of(path), run, inputs, loaded.signatures)
+
+
+def call_signature(signature, tensors):
+    """Returns a signature's outputs; raises a one-line ValueError for wrong inputs."""
+    try:
+        return signature(**tensors)
+    except tf.errors.InvalidArgumentError as error:
+        preamble = ("Graph execution error", "Detected at node", "<stack traces")
+        lines = filter(str.strip, error.message.splitlines())
+        reason = next(line for line in lines if not line.startswith(preamble))
+        raise ValueError(
+            shortened(reason.removeprefix("assertion failed: "))
+        ) from error
 
 
 def _as_tensor(values):
@@ -177,17 +186,3 @@ def _as_array(tensor):
         return array
     decoded = [value.decode() for value in array.ravel().tolist()]
     return np.array(decoded, dtype=str).reshape(array.shape)
-
-
-def _text_signatures(model, tokenizer, labels, sequence_length, exits):
-    signatures.check_tokenizer(model, tokenizer)
-    own = signatures.text_preprocessor(model)
-    longest = signatures.choose_sequence_length(model, sequence_length, own)
-    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=longest)
-    return text_signatures(
-        model,
-        lambda texts: preprocessor(x=tuple(texts)),
-        getattr(own, "takes_pairs", False),
-        {name: {"labels": labels, **options} for name, options in exits.items()},
-        in_groups,
-    )

@@ -87,12 +87,8 @@ def _write_warm_up(folder, name, longest):
     functions = tf.saved_model.load(str(folder)).signatures
     with tf.io.TFRecordWriter(str(file)) as writer:
         for signature in sorted(functions, key=lambda name: name != SERVING_SIGNATURE):
-            _, specs = functions[signature].structured_input_signature
             for rows in WARM_UP_ROWS:
-                inputs = {
-                    input_name: _example(spec, rows, longest)
-                    for input_name, spec in sorted(specs.items())
-                }
+                inputs = _example_inputs(functions[signature], rows, longest)
                 functions[signature](**{k: tf.constant(v) for k, v in inputs.items()})
                 record = log.PredictionLog()
                 request = record.predict_log.request
@@ -101,12 +97,16 @@ def _write_warm_up(folder, name, longest):
                 for key, value in inputs.items():
                     request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
                 writer.write(record.SerializeToString(deterministic=True))
-    _, specs = functions[SERVING_SIGNATURE].structured_input_signature
-    return {name: _example(spec, 1, longest) for name, spec in sorted(specs.items())}
+    return _example_inputs(functions[SERVING_SIGNATURE], 1, longest)
+
+
+def _example_inputs(function, rows, longest):
+    """Returns inputs of a number of rows by name; rows of ids have the full length."""
+    _, specs = function.structured_input_signature
+    return {n: _example(spec, rows, longest) for n, spec in sorted(specs.items())}
 
 
 def _example(spec, rows, longest):
-    """Returns a warm-up input with a number of rows; rows of ids have the full length."""
     if spec.dtype != tf.string:
         shape = [size or longest for size in spec.shape]
         return np.ones([rows, *shape[1:]], spec.dtype.as_numpy_dtype)

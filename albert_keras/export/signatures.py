@@ -87,6 +87,21 @@ def serve_features(model, labels=None, sequence_length=None, batch_size=None, ru
     return serve.get_concrete_function(**features)
 
 
+def id_signatures(model, exits, labels=None, **sizes):
+    """Returns concrete functions of ids by name.
+
+    Args:
+        model: One of our models.
+        exits: What `exit_options` returns.
+        labels, **sizes: Arguments of `serve_features`.
+    """
+    model = predicting_model(model)
+    return {
+        name: serve_features(model, labels, **sizes, **options)
+        for name, options in exits.items()
+    }
+
+
 def write_signatures(model, signatures, folder, endpoints=None):
     """Writes a SavedModel of concrete functions, by name, that call a model.
 

@@ -19,7 +19,6 @@ from albert_keras.models.copies import in_precision
 from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
-from albert_keras.tokenizers.packing import pack_tensors
 from albert_keras.tokenizers.sentence_piece import split_digit_commas
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
@@ -112,16 +111,16 @@ def export_tflite(
                 model, sequence_length, preprocessor
             )
         sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
-        run = signatures.predicting_model(model)
-        serve = functools.partial(signatures.serve_features, run, **sizes)
-        functions = {name: serve(**options) for name, options in exits.items()}
+        functions = signatures.id_signatures(model, exits, **sizes)
     else:
         longest = signatures.choose_sequence_length(
             model, sequence_length, preprocessor
         )
-        pack = _text_packer(tokenizer, longest)
-        takes_pairs = getattr(preprocessor, "takes_pairs", False)
-        functions = text_signatures(model, pack, takes_pairs, exits)
+        functions = text_signatures(
+            *(model, tokenizer, _lite_tokenizer(tokenizer), longest),
+            takes_pairs=getattr(preprocessor, "takes_pairs", False),
+            options=exits,
+        )
     takes_text = tokenizer is not None
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(model, functions, quantization, allow_custom_ops=takes_text)
@@ -133,13 +132,8 @@ def export_tflite(
     return associated_files.measured(path)
 
 
-def _text_packer(tokenizer, sequence_length):
-    """Returns a function from a list of strings `(batch,)` to the features of rows.
-
-    Args:
-        tokenizer: `AlbertTokenizer`.
-        sequence_length: int. Tokens that longer texts are truncated to.
-    """
+def _lite_tokenizer(tokenizer):
+    """Returns an `AlbertTokenizer` as a function from strings to ids, for TFLite."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
@@ -148,7 +142,7 @@ def _text_packer(tokenizer, sequence_length):
         ids = pieces.tokenize(text)
         return split_digit_commas(ids, splits) if splits else ids
 
-    return lambda texts: pack_tensors([*map(encode, texts)], tokenizer, sequence_length)
+    return encode
 
 
 def export_calibrated_tflite(
@@ -307,4 +301,3 @@ def _check_takes_text(model, tokenizer, preprocessor, batch_size):
             f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
             "a `preprocessor` instead, or `--inputs ids`."
         )
-    signatures.check_tokenizer(model, tokenizer)

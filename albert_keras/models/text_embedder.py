@@ -13,6 +13,13 @@ from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
 POOLING_MODES = ("mean", "cls", "max")
 
 
+def mean_over_tokens(tokens, padding_mask):
+    """Returns the mean of `(batch, length, dim)` over the real tokens of each row."""
+    # (batch, length, 1); each row has at least [CLS].
+    mask = ops.cast(ops.expand_dims(padding_mask, -1), tokens.dtype)
+    return ops.sum(tokens * mask, axis=1) / ops.sum(mask, axis=1)
+
+
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
     """Sentence encoder: pooled tokens, an optional dense layer, and normalization.
@@ -128,9 +135,10 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         """
         tokens = ops.cast(token_embeddings, self.backbone.variable_dtype)
         if self.pooling_mode == "mean":
-            pooled = self._mean_pooling(tokens, padding_mask)
+            pooled = mean_over_tokens(tokens, padding_mask)
         elif self.pooling_mode == "max":
-            pooled = self._max_pooling(tokens, padding_mask)
+            is_real = ops.cast(ops.expand_dims(padding_mask, -1), "bool")
+            pooled = ops.max(ops.where(is_real, tokens, -1e9), axis=1)
         else:
             pooled = tokens[:, 0]
         if self.dense is not None:
@@ -138,19 +146,6 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         if self.dimensions is not None:
             pooled = pooled[:, : self.dimensions]
         return ops.normalize(pooled, axis=-1) if self.normalize else pooled
-
-    # The methods have keras-hub's names.
-
-    @staticmethod
-    def _mean_pooling(sequence_output, padding_mask):
-        # (batch, length, 1); each text has at least [CLS].
-        mask = ops.cast(ops.expand_dims(padding_mask, -1), sequence_output.dtype)
-        return ops.sum(sequence_output * mask, axis=1) / ops.sum(mask, axis=1)
-
-    @staticmethod
-    def _max_pooling(sequence_output, padding_mask):
-        is_real = ops.cast(ops.expand_dims(padding_mask, -1), "bool")
-        return ops.max(ops.where(is_real, sequence_output, -1e9), axis=1)
 
     def with_dimensions(self, dimensions):
         """Returns a model with fewer dimensions, the leading ones, on the same backbone.

@@ -11,8 +11,8 @@ class MicroBatcher:
     """Joins requests that arrive at about the same time into one call of a function.
 
     If the model is idle, a request waits for others for at most `delay_s`. While the
-    model runs, the next batch gathers. Only requests with the same `key` are joined. Their
-    arrays must have the same shapes except for the rows.
+    model runs, the next batch gathers. Only requests with the same `key` are joined;
+    their arrays must have the same shapes except for the rows.
 
     Args:
         run: Function `(key, inputs)` from a dict of arrays to a dict of arrays with the

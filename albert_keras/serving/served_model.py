@@ -8,7 +8,11 @@ from google.protobuf.json_format import MessageToDict
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from albert_keras.checks import import_optional, shortened
-from albert_keras.export.saved_model import GRAPH_FILE, is_saved_model
+from albert_keras.export.saved_model import (
+    GRAPH_FILE,
+    call_signature,
+    is_saved_model,
+)
 from albert_keras.export.signatures import SERVING_SIGNATURE
 
 # Signatures that TensorFlow Serving does not list.
@@ -71,10 +75,7 @@ class ServedModel:
         """
         types = {name: spec.dtype for name, spec in self.inputs(signature).items()}
         tensors = {name: tf.constant(x, types[name]) for name, x in inputs.items()}
-        try:
-            outputs = self._signatures[signature](**tensors)
-        except tf.errors.InvalidArgumentError as error:
-            raise ValueError(_reason(error.message)) from error
+        outputs = call_signature(self._signatures[signature], tensors)
         return {name: np.asarray(value) for name, value in outputs.items()}
 
     def metadata(self):
@@ -96,13 +97,6 @@ class ServedModel:
         status = {"error_code": "OK", "error_message": ""}
         available = {"version": self.version, "state": "AVAILABLE", "status": status}
         return {"model_version_status": [available]}
-
-
-def _reason(message):
-    """Returns an operation's error message, without its place in the graph."""
-    preamble = ("Graph execution error", "Detected at node", "<stack traces")
-    lines = [line for line in message.splitlines() if not line.startswith(preamble)]
-    return shortened(next(filter(str.strip, lines), message))
 
 
 def _newest(path):

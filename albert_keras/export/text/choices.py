@@ -32,7 +32,7 @@ class Choices:
     # Fields of the task that make the ids of a model of ids.
     ids = {"sequence_length": int, "max_question_length": int}  # noqa: RUF012
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tokenizer, run = task.tokenizer, serve_features(model)
         longest = task.recipe.sequence_length

@@ -4,7 +4,8 @@ import tensorflow as tf
 
 from albert_keras.export import signatures
 from albert_keras.models import AlbertTextEmbedder
-from albert_keras.tokenizers.packing import trim_tensors
+from albert_keras.models.text_embedder import mean_over_tokens
+from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 # Rows of a part: memory does not grow with the length of texts.
 PART_ROWS = 32
@@ -141,27 +142,36 @@ def with_mean_output(run):
 
     def run_with_mean(**features):
         outputs = run(**features)
-        # (batch, length, 1); each row has at least [CLS].
-        mask = tf.expand_dims(tf.cast(features["padding_mask"], tf.float32), -1)
-        sums = tf.reduce_sum(outputs["sequence_output"] * mask, axis=1)
-        return {**outputs, "mean_output": sums / tf.reduce_sum(mask, axis=1)}
+        tokens, mask = outputs["sequence_output"], features["padding_mask"]
+        return {**outputs, "mean_output": mean_over_tokens(tokens, mask)}
 
     return run_with_mean
 
 
-def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
+def text_signatures(
+    model,
+    tokenizer,
+    encode,
+    sequence_length,
+    *,
+    takes_pairs,
+    options,
+    by_rows=lambda run: run,
+):
     """Returns concrete functions from text to a model's outputs, by signature.
 
     Args:
         model: Model of token ids. A backbone returns `mean_output` too.
-        pack: Function from a list of strings `(batch,)`, texts and maybe second texts,
-            to features.
+        tokenizer: A tokenizer of this package.
+        encode: Function from strings `(batch,)` to int32 ragged ids `(batch, None)`.
+        sequence_length: int. Tokens that longer texts are truncated to.
         takes_pairs: bool. Whether all signatures take pairs. Otherwise a model with
             segments, except an embedder, has one more signature for pairs.
         options: Dict of arguments of `serve_features`, by signature.
         by_rows: Function that wraps a function of features, such as `in_groups`. It is
             not used for a backbone, whose outputs have the length as an axis.
     """
+    signatures.check_tokenizer(model, tokenizer)
     wrap = by_rows if hasattr(model, "backbone") else with_mean_output
     # Texts and pairs share the traced functions: the graph of a deep model is large.
     runs = {
@@ -172,8 +182,9 @@ def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
     def trace(name, texts):
         @tf.function(autograph=False)
         def serve(**inputs):
-            segments = [inputs[text] for text in texts]
-            return runs[name](**as_features(trim_tensors(pack(segments))))
+            segments = [encode(inputs[text]) for text in texts]
+            packed = pack_tensors(segments, tokenizer, sequence_length)
+            return runs[name](**as_features(trim_tensors(packed)))
 
         specs = {text: text_input(text) for text in texts}
         return serve.get_concrete_function(**specs)

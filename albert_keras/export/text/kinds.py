@@ -85,12 +85,16 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
             the task or the model's preprocessor.
         sequence_length: int. Default: the task's.
         task: Task with a tokenizer. Default: that of the model's preprocessor.
+
+    Raises:
+        ValueError: If the model has no embedding for some tokens, or a length is invalid.
     """
     if tokenizer == "auto":
         preprocessor = getattr(model, "preprocessor", None)
         tokenizer = getattr(task or preprocessor, "tokenizer", None)
     if tokenizer is None or not isinstance(model, MODELS_OF_KINDS):
         return None
+    signatures.check_vocabulary(model, tokenizer)
     if isinstance(model, (AlbertMaskedLM, AlbertPretrainer)):
         if sequence_length is not None:
             raise ValueError(
@@ -104,12 +108,6 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
     sequence_length = signatures.choose_sequence_length(model, sequence_length)
     recipe = dataclasses.replace(task.recipe, sequence_length=sequence_length)
     return dataclasses.replace(task, tokenizer=tokenizer, recipe=recipe)
-
-
-def trace_text(model, task, labels):
-    """Returns concrete functions by name that answer text like a task of `TEXT_KINDS`."""
-    signatures.check_vocabulary(model, task.tokenizer)
-    return TEXT_KINDS[kind_of(task)].signatures(model, task, labels)
 
 
 def task_beside(model, tokenizer, task):

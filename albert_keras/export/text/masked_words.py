@@ -37,7 +37,7 @@ class MaskedWords:
     # Fields of the task that make the ids of a model of ids.
     ids = {"longest": int}  # noqa: RUF012
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tokenizer = task.tokenizer
         run = serve_features(model)

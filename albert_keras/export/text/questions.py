@@ -44,7 +44,7 @@ class Questions:
         **{"doc_stride": int, "max_question_length": int},
     }
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         check_window_lengths(
             task.recipe.sequence_length, task.doc_stride, task.max_question_length

@@ -38,7 +38,7 @@ class Tagging:
         """Returns the task of answers, without a tokenizer."""
         return TaggingTask(labels=tuple(labels), default=default)
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tag = _tagger(model, task)
         names = tf.constant(task.labels)
