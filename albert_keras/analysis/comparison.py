@@ -4,7 +4,7 @@ import math
 import pathlib
 
 from albert_keras.analysis.figures import (
-    families_for,
+    add_legend,
     finish_figure,
     line_style,
     new_figure,
@@ -97,13 +97,6 @@ def plot_comparison(results, image_path=None):
         for name in runs
     }
     handles["thin: training"] = line([], [], color="0.3", **_TRAINING)
-    legend = figure.legend(
-        handles.values(),
-        handles,
-        loc="outside lower center",
-        ncols=2 * num_columns,
-        prop={"family": families_for(*runs)},
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    place = {"loc": "outside lower center", "ncols": 2 * num_columns}
+    add_legend(figure, handles.values(), handles, **place)
     return finish_figure(figure, image_path)

@@ -82,6 +82,16 @@ def panel_grid(figure, num_panels, x_label):
     return panels
 
 
+def add_legend(figure, handles, names, **options):
+    """Adds a legend of lines, whose names may contain any characters."""
+    # matplotlib hides names that begin with "_".
+    labels = [f"\u200b{name}" if name.startswith("_") else name for name in names]
+    fonts = {"family": families_for(*names)}
+    legend = figure.legend(handles, labels, prop=fonts, **options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
 def run_name(path):
     """Returns the last two names of a path, for titles: `runs/sst2`."""
     return "/".join(pathlib.Path(path).resolve().parts[-2:])

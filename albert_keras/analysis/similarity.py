@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from albert_keras.analysis.figures import families_for, finish_figure, new_figure
+from albert_keras.analysis.figures import add_legend, finish_figure, new_figure
 from albert_keras.checks import import_optional
 
 # Markers tell lines apart without colors.
@@ -107,15 +107,6 @@ def plot_similarity(results, image_path=None):
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
-    # matplotlib hides names that begin with "_".
-    legend = figure.legend(
-        figure.axes[0].lines,
-        [f"\u200b{name}" if name.startswith("_") else name for name in names],
-        loc="outside upper center",
-        ncols=min(3, len(names)),
-        frameon=False,
-        prop={"family": families_for(*names)},
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    place = {"loc": "outside upper center", "ncols": min(3, len(names))}
+    add_legend(figure, figure.axes[0].lines, names, frameon=False, **place)
     return finish_figure(figure, image_path)
