@@ -50,36 +50,44 @@ def run_on_any_batch(run, features):
     return {name: values[:num_rows] for name, values in outputs.items()}
 
 
-def run_in_parts(run, features):
+def run_in_parts(run, features, part_at=None):
     """Returns the outputs of a model for any number of rows, computed part by part.
 
-    `run` returns a dict of tensors. All their axes but the first must have the same size
-    in each part.
+    Args:
+        run: Function from the model's inputs to a dict of tensors. All their axes but the
+            first must have the same size in each part.
+        features: Dict of the model's inputs, tensors `(num_rows, ...)`.
+        part_at: Function from the number of a first row to the number of the row after
+            the part, and the part's features. Default: parts of `PART_ROWS` rows.
     """
     num_rows = tf.shape(features["token_ids"])[0]
+
+    def fixed_part_at(begin):
+        end = begin + PART_ROWS
+        return end, {name: values[begin:end] for name, values in features.items()}
 
     # A function, so that two calls are traced once.
     @tf.function(autograph=False)
     def run_part(begin):
-        part = {n: values[begin : begin + PART_ROWS] for n, values in features.items()}
-        return run_on_any_batch(run, part)
+        end, part = (part_at or fixed_part_at)(begin)
+        return end, run_on_any_batch(run, part)
 
-    outputs = run_part(tf.constant(0))
+    def add_part(begin, found):
+        end, part = run_part(begin)
+        joined = {name: tf.concat([found[name], part[name]], axis=0) for name in found}
+        return end, joined
+
+    end, outputs = run_part(tf.constant(0))
     shapes = {
         name: tf.TensorShape([None, *value.shape[1:]])
         for name, value in outputs.items()
     }
-
-    def add_part(begin, found):
-        part = run_part(begin)
-        joined = {name: tf.concat([found[name], part[name]], axis=0) for name in found}
-        return begin + PART_ROWS, joined
-
     _, outputs = tf.while_loop(
         lambda begin, _: begin < num_rows,
         add_part,
-        (tf.constant(PART_ROWS), outputs),
+        (end, outputs),
         shape_invariants=(tf.TensorShape([]), shapes),
+        parallel_iterations=1,
     )
     return outputs
 
@@ -92,41 +100,25 @@ def in_groups(run):
     rows.
 
     Args:
-        run: Concrete function from the model's inputs, tensors `(batch, length)`, to a
-            dict of outputs `(batch, ...)`. An output must not depend on other rows, nor
-            have the length as an axis.
+        run: Function from the model's inputs, tensors `(batch, length)`, to a dict of
+            outputs `(batch, ...)`. An output must not depend on other rows, nor have the
+            length as an axis.
     """
-    specs = run.structured_outputs
 
     def run_groups(**inputs):
         lengths = tf.reduce_sum(inputs["padding_mask"], axis=1)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
         lengths = tf.gather(lengths, order)
         rows = {name: tf.gather(x, order) for name, x in inputs.items()}
-        num_rows = tf.size(lengths)
 
-        def run_next(start, number, arrays):
-            longest = tf.maximum(1, tf.reduce_max(lengths[start:]))
-            end = start + tf.maximum(1, TOKENS_OF_A_GROUP // longest)
-            group = {name: x[start:end, :longest] for name, x in rows.items()}
-            outputs = run(**group)
-            arrays = {name: arrays[name].write(number, outputs[name]) for name in specs}
-            return end, number + 1, arrays
+        def group_at(begin):
+            longest = tf.maximum(1, tf.reduce_max(lengths[begin:]))
+            end = begin + tf.maximum(1, TOKENS_OF_A_GROUP // longest)
+            return end, {name: x[begin:end, :longest] for name, x in rows.items()}
 
-        options = {"size": 0, "dynamic_size": True, "infer_shape": False}
-        arrays = {
-            name: tf.TensorArray(spec.dtype, element_shape=spec.shape, **options)
-            for name, spec in specs.items()
-        }
-        # At least one group: an array without values has no shape.
-        _, _, arrays = tf.while_loop(
-            lambda start, number, arrays: (start < num_rows) | (number == 0),
-            run_next,
-            (tf.constant(0), tf.constant(0), arrays),
-            parallel_iterations=1,
-        )
+        outputs = run_in_parts(run, rows, group_at)
         places = tf.argsort(order)
-        return {name: tf.gather(arrays[name].concat(), places) for name in specs}
+        return {name: tf.gather(x, places) for name, x in outputs.items()}
 
     return run_groups
 

@@ -16,7 +16,7 @@ from albert_keras.tasks import ANSWER_HEADS, QuestionAnsweringTask
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
 from albert_keras.tokenizers.tensor_characters import code_points_of
 
-# As of `decode_answers`.
+# As in `decode_answers`.
 NUM_BEST = 20
 # Outputs of candidates.
 _PLACES, _NUMBERS = ("starts", "ends"), ("scores", "probabilities")

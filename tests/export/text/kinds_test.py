@@ -13,7 +13,7 @@ from albert_keras.export.text.kinds import (
     task_to_serve,
     write_task,
 )
-from albert_keras.models import AlbertPretrainer
+from albert_keras.models import AlbertPretrainer, AlbertQuestionAnswerer
 from albert_keras.tasks import RACE, SQUAD, SQUAD2, TAGGING, TextClassificationTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from tests.converters.saving_test import make_model
@@ -56,8 +56,8 @@ def test_classifiers_and_models_without_tokenizer_have_no_kind(backbone, tokeniz
         task_to_serve(AlbertPretrainer(backbone), tokenizer, 9)
 
 
-def test_a_tokenizer_and_a_length_replace_those_of_the_task(tokenizer):
-    model = make_model("question_answering")
+def test_a_tokenizer_and_a_length_replace_those_of_the_task(backbone, tokenizer):
+    model = AlbertQuestionAnswerer(backbone)
     task = task_to_serve(model, tokenizer, 7, SQUAD)
     assert (task.tokenizer, task.recipe.sequence_length) == (tokenizer, 7)
     with pytest.raises(ValueError, match="positions. Received: sequence_length=384"):
