@@ -8,9 +8,10 @@ import zipfile
 import zlib
 
 import keras
-import keras_hub
 
 from albert_keras.checks import check_json, shortened
+from albert_keras.export import signatures
+from albert_keras.export.text.kinds import task_beside, write_task
 from albert_keras.models.classes import is_multi_label
 from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.system.files import write_json
@@ -22,11 +23,6 @@ MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
 TOKENIZER_FILE = "tokenizer.json"
 
-# Preprocessors that make all inputs of a model from texts.
-TEXT_PREPROCESSORS = (
-    keras_hub.models.TextClassifierPreprocessor,
-    keras_hub.models.TextEmbedderPreprocessor,
-)
 # Names of associated files that are read; other programs may add others.
 _READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
 # Beside a small model the vocabulary is most of a file, compressed to a third.
@@ -53,19 +49,43 @@ def measured(path):
     return Exported(path, sum(file.stat().st_size for file in files))
 
 
-def write_labels(folder, model, labels):
-    """Writes the labels of a model, if there are some."""
+def write_beside(
+    folder, model, labels, task=None, preprocessor=None, *, takes_text=False
+):
+    """Writes what `load_beside` reads: labels, task, and the tokenizer of a model of ids.
+
+    Args:
+        folder: str or path.
+        model: One of our models.
+        labels: List of str, or `None`.
+        task: Task of the model. Default for a model of ids: that of its preprocessor.
+        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
+        takes_text: bool. Whether the graph has the tokenizer.
+
+    Raises:
+        ValueError: If the model lacks embeddings for some tokens of the tokenizer.
+    """
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
     if labels is not None:
         name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
-        pathlib.Path(folder, name).write_text("\n".join(labels), "utf-8")
-
-
-def write_preprocessor(folder, model, preprocessor):
-    """Writes a preprocessor as a preset without weights."""
-    # keras-hub reads a folder as a preset only if it has a backbone's config.
-    config = keras.saving.serialize_keras_object(getattr(model, "backbone", model))
-    write_json(pathlib.Path(folder, "config.json"), config)
-    preprocessor.save_to_preset(str(folder))
+        (folder / name).write_text("\n".join(labels), "utf-8")
+    if not takes_text:
+        preprocessor = preprocessor or signatures.own_preprocessor(model)
+        tokenizer = getattr(task or preprocessor, "tokenizer", None)
+        if tokenizer is not None:
+            signatures.check_vocabulary(model, tokenizer)
+        task = task_beside(model, tokenizer, task)
+        if preprocessor is not None:
+            # keras-hub reads a folder as a preset only if it has a backbone's config.
+            backbone = getattr(model, "backbone", model)
+            config = keras.saving.serialize_keras_object(backbone)
+            write_json(folder / "config.json", config)
+            preprocessor.save_to_preset(str(folder))
+        elif task is not None:
+            task.tokenizer.save_to_preset(str(folder))
+    if task is not None:
+        write_task(folder, task, is_of_ids=not takes_text)
 
 
 def append_files(path, folder):
@@ -139,7 +159,7 @@ def read_packing(folder):
         preprocessor that makes all inputs from texts.
     """
     saved = registered_class(folder, PREPROCESSOR_FILE)
-    if saved is None or not issubclass(saved, TEXT_PREPROCESSORS):
+    if saved is None or not issubclass(saved, signatures.TEXT_PREPROCESSORS):
         return None
     config = read_object(folder, PREPROCESSOR_FILE)["config"]
     check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)

@@ -1,13 +1,12 @@
-"""Prediction with exported models, the same for all formats, and the files for it."""
+"""Prediction with exported models, the same for all formats."""
 
 import dataclasses
-import pathlib
 
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.export import associated_files, signatures
-from albert_keras.export.text.kinds import read_task, task_beside, write_task
+from albert_keras.export.text.kinds import read_task
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import (
     MultiLabelTask,
@@ -91,38 +90,6 @@ class ExportedModel:
             elif logits is None:
                 outputs = log_probabilities(probabilities)
         return task, outputs, found.get("exit_depth")
-
-
-def write_beside(
-    folder, model, labels, task=None, preprocessor=None, *, takes_text=False
-):
-    """Writes what `load_beside` reads: labels, task, and the tokenizer of a model of ids.
-
-    Args:
-        folder: str or path.
-        model: One of our models.
-        labels: List of str, or `None`.
-        task: Task of the model. Default for a model of ids: that of its preprocessor.
-        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
-        takes_text: bool. Whether the graph has the tokenizer.
-
-    Raises:
-        ValueError: If the model lacks embeddings for some tokens of the tokenizer.
-    """
-    pathlib.Path(folder).mkdir(exist_ok=True)
-    associated_files.write_labels(folder, model, labels)
-    if not takes_text:
-        preprocessor = preprocessor or signatures.own_preprocessor(model)
-        tokenizer = getattr(task or preprocessor, "tokenizer", None)
-        if tokenizer is not None:
-            signatures.check_vocabulary(model, tokenizer)
-        task = task_beside(model, tokenizer, task)
-        if preprocessor is not None:
-            associated_files.write_preprocessor(folder, model, preprocessor)
-        elif task is not None:
-            task.tokenizer.save_to_preset(str(folder))
-    if task is not None:
-        write_task(folder, task, is_of_ids=not takes_text)
 
 
 def load_beside(path, folder, run, inputs, names=()):

@@ -7,8 +7,8 @@ from albert_keras.checks import check_choice, import_optional
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.saving import head_to_write
 from albert_keras.export import huggingface_names, signatures
-from albert_keras.export.associated_files import measured
-from albert_keras.export.exported_model import load_beside, write_beside
+from albert_keras.export.associated_files import measured, write_beside
+from albert_keras.export.exported_model import load_beside
 from albert_keras.export.onnx_graph import onnx_model
 from albert_keras.models.copies import in_precision
 from albert_keras.system.files import atomic_folder, check_replaceable_folder

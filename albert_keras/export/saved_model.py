@@ -8,8 +8,8 @@ import tensorflow as tf
 from albert_keras.checks import check_choice, import_optional, shortened
 from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export import signatures
-from albert_keras.export.associated_files import measured
-from albert_keras.export.exported_model import load_beside, write_beside
+from albert_keras.export.associated_files import measured, write_beside
+from albert_keras.export.exported_model import load_beside
 from albert_keras.export.text.graph import in_groups, text_signatures
 from albert_keras.export.text.kinds import TEXT_KINDS, kind_of, task_to_serve
 from albert_keras.models.copies import in_precision

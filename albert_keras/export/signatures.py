@@ -12,7 +12,6 @@ from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 from albert_keras.checks import check_positive_integer
 from albert_keras.compression import EarlyExit
 from albert_keras.compression.tensorflow_exits import exit_logits
-from albert_keras.export.associated_files import TEXT_PREPROCESSORS
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.models.classes import (
     activation_of,
@@ -26,6 +25,11 @@ from albert_keras.tokenizers.loading import check_vocabulary_size
 SERVING_SIGNATURE = "serving_default"
 PAIR_SIGNATURE = "serve_pairs"
 TEXT_INPUTS = ("text", "text_pair")
+# Preprocessors that make all inputs of a model from texts.
+TEXT_PREPROCESSORS = (
+    keras_hub.models.TextClassifierPreprocessor,
+    keras_hub.models.TextEmbedderPreprocessor,
+)
 # Signature of a model with exits, and its output: the logits of all depths.
 EXIT_LOGITS = "exit_logits"
 

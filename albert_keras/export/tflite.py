@@ -12,7 +12,7 @@ from albert_keras.compression import calibrate
 from albert_keras.compression.exit_inference import check_has_exits
 from albert_keras.compression.tensorflow_exits import exit_together
 from albert_keras.export import associated_files, signatures
-from albert_keras.export.exported_model import in_parts, load_beside, write_beside
+from albert_keras.export.exported_model import in_parts, load_beside
 from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import MODELS_OF_KINDS
 from albert_keras.models.copies import in_precision
@@ -126,7 +126,9 @@ def export_tflite(
     content = _convert(model, functions, quantization, allow_custom_ops=takes_text)
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
         beside = None if takes_text else task
-        write_beside(folder, model, labels, beside, preprocessor, takes_text=takes_text)
+        associated_files.write_beside(
+            folder, model, labels, beside, preprocessor, takes_text=takes_text
+        )
         temporary.write_bytes(content)
         associated_files.append_files(temporary, folder)
     return associated_files.measured(path)

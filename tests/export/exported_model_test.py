@@ -215,7 +215,7 @@ def test_labels_are_read_as_written(activation, backbone, tmp_path):
     model = AlbertTextClassifier(backbone, num_classes=3, activation=activation)
     labels = ["x", "", "göod"]
     assert associated_files.read_labels(tmp_path) == (None, False)
-    associated_files.write_labels(tmp_path, model, labels)
+    associated_files.write_beside(tmp_path, model, labels)
     expected = labels, activation == "sigmoid"
     assert associated_files.read_labels(tmp_path) == expected
 
@@ -223,7 +223,7 @@ def test_labels_are_read_as_written(activation, backbone, tmp_path):
 def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
     preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=13)
     assert associated_files.read_packing(tmp_path) is None
-    associated_files.write_preprocessor(tmp_path, backbone, preprocessor)
+    associated_files.write_beside(tmp_path, backbone, None, None, preprocessor)
     assert associated_files.read_packing(tmp_path) == (13, False)
     file = tmp_path / associated_files.PREPROCESSOR_FILE
     other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
