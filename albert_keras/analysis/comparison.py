@@ -1,14 +1,12 @@
 """Learning curves of several runs in one figure."""
 
-import math
 import pathlib
 
 from albert_keras.analysis.figures import (
     add_legend,
     finish_figure,
     line_style,
-    new_figure,
-    panel_grid,
+    new_panels,
     run_name,
 )
 from albert_keras.analysis.learning_curve import drawn_names, read_log, style_panel
@@ -77,10 +75,7 @@ def plot_comparison(results, image_path=None):
         raise ValueError(
             f"A comparison needs logged quantities. Received: {', '.join(runs)}, without."
         )
-    num_columns = min(2, len(quantities))
-    num_rows = math.ceil(len(quantities) / 2)
-    figure = new_figure(1 + 4.5 * num_columns, 1.2 + 2.3 * num_rows)
-    panels = panel_grid(figure, len(quantities), "step")
+    figure, panels = new_panels(len(quantities), "step")
     styles = {name: line_style(place) for place, name in enumerate(runs)}
     markers = {name: style.pop("marker") for name, style in styles.items()}
     for axes, quantity in zip(panels, quantities, strict=True):
@@ -97,6 +92,6 @@ def plot_comparison(results, image_path=None):
         for name in runs
     }
     handles["thin: training"] = line([], [], color="0.3", **_TRAINING)
-    place = {"loc": "outside lower center", "ncols": 2 * num_columns}
+    place = {"loc": "outside lower center", "ncols": 2 * min(2, len(quantities))}
     add_legend(figure, handles.values(), handles, **place)
     return finish_figure(figure, image_path)

@@ -68,10 +68,10 @@ def line_style(place):
     }
 
 
-def panel_grid(figure, num_panels, x_label):
-    """Returns the axes of panels in two columns, which share the x axis."""
-    num_columns = min(2, num_panels)
-    num_rows = -(-num_panels // 2)
+def new_panels(num_panels, x_label):
+    """Returns a figure, and the axes of its panels in two columns with one x axis."""
+    num_columns, num_rows = min(2, num_panels), -(-num_panels // 2)
+    figure = new_figure(1 + 4.5 * num_columns, 1.2 + 2.3 * num_rows)
     grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
     for spare in grid.flat[num_panels:]:
         spare.remove()
@@ -79,7 +79,7 @@ def panel_grid(figure, num_panels, x_label):
     for axes in panels[-num_columns:]:
         axes.set_xlabel(x_label)
         axes.tick_params(labelbottom=True)
-    return panels
+    return figure, panels
 
 
 def add_legend(figure, handles, names, **options):

@@ -7,8 +7,7 @@ import typing
 from albert_keras.analysis.figures import (
     families_for,
     finish_figure,
-    new_figure,
-    panel_grid,
+    new_panels,
     run_name,
 )
 from albert_keras.checks import import_optional
@@ -94,13 +93,10 @@ def plot_learning_curve(source, image_path=None):
         raise ValueError(
             f"A learning curve needs logged quantities. Received: {source!r}, without."
         )
-    num_columns = min(2, len(names))
-    num_rows = math.ceil(len(names) / 2)
-    figure = new_figure(1 + 4.5 * num_columns, 1 + 2.3 * num_rows)
+    figure, panels = new_panels(len(names), curves.unit)
     figure.suptitle(
         curves.title, fontfamily=families_for(curves.title), parse_math=False
     )
-    panels = panel_grid(figure, len(names), curves.unit)
     for axes, name in zip(panels, names, strict=True):
         _draw_panel(axes, curves, name)
     _add_legend(figure, curves, names)
