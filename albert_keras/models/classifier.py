@@ -3,7 +3,7 @@
 import keras
 import keras_hub
 
-from albert_keras.checks import check_choice, check_positive_integer
+from albert_keras.checks import check_choice
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
@@ -63,7 +63,11 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         labels=None,
         **kwargs,
     ):
-        check_positive_integer("num_classes", num_classes)
+        if num_classes < 1:
+            raise ValueError(
+                "`num_classes` must be at least 1 (1 is regression). "
+                f"Received: num_classes={num_classes}."
+            )
         activation = keras.activations.get(activation)
         check_choice("activation", activation.__name__, ACTIVATIONS)
         if num_classes == 1 and activation is keras.activations.softmax:

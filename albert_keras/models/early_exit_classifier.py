@@ -5,7 +5,6 @@ import keras_hub
 import numpy as np
 from keras import ops
 
-from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import ExitHeads
 from albert_keras.models.classes import check_labels
@@ -72,11 +71,10 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         **kwargs,
     ):
         config = backbone.albert_config
-        check_positive_integer("num_classes", num_classes)
-        if config.num_layers < 2:
+        if num_classes < 1 or config.num_layers < 2:
             raise ValueError(
-                "Exits need a backbone of at least 2 layers. "
-                f"Received: num_layers={config.num_layers}."
+                "Exits need at least 1 class (1 is regression) and 2 layers. Received: "
+                f"num_classes={num_classes}, num_layers={config.num_layers}."
             )
         labels = check_labels(labels, num_classes)
         # === Layers ===
