@@ -33,10 +33,10 @@ TASK_FILE = "served_task.json"
 
 
 class Texts:
-    """Labels or scores of texts of which a model of ids reads more than the beginnings.
+    """Labels or scores of long texts, which a task does not cut at their beginnings.
 
-    A graph of text keeps the first tokens. A task can keep others, or cut windows and
-    average their outputs.
+    A graph of text keeps the first tokens. The task of a model of ids can keep others, or
+    cut windows and average their outputs.
     """
 
     task_class = TextTask
