@@ -4,7 +4,6 @@ import functools
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import tree
 
 from albert_keras.checks import check_text
@@ -12,6 +11,9 @@ from albert_keras.models.data_checks import is_in_memory, unpack
 from albert_keras.preprocessors.base import as_lists, map_columns
 from albert_keras.text.delivery import deliver
 from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
+
+# `tf.data.AUTOTUNE`, without an import of TensorFlow.
+_AUTOTUNE = -1
 
 
 def in_batches(data, prepare):
@@ -41,7 +43,7 @@ def in_batches(data, prepare):
             f"{type(source).__name__}. Pass lists, a `keras.utils.PyDataset`, or "
             "`tf.data.Dataset.from_generator`."
         )
-    return source.map(prepare, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return source.map(prepare, _AUTOTUNE).prefetch(_AUTOTUNE)
 
 
 def _of_py_dataset(source, first_batch, prepare):

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 
+from albert_keras.models.batches import Rows, in_batches, split_rows
 from albert_keras.models.data_checks import (
     check_data,
     check_is_preprocessed,
@@ -64,8 +65,6 @@ class FitsOnText:
         if validation_data is not None:
             held_out = check_data(self, *unpack(validation_data))
         elif validation_split and not data.is_ready:
-            from albert_keras.models.batches import split_rows
-
             data, held_out = split_rows(data, validation_split)
         x, y, sample_weight = self._for_keras(data, batch_size, shuffle, trains=True)
         validation_size = kwargs.get("validation_batch_size") or batch_size
@@ -101,9 +100,6 @@ class FitsOnText:
         data = check_data(self, x)
         if data.is_ready:
             return keras.Model.predict(self, _as_arrays(data.x), batch_size, **kwargs)
-        # Imported here because it needs TensorFlow, as preprocessors do.
-        from albert_keras.models.batches import Rows, in_batches
-
         trims = self._on_tensorflow() and not self._has_token_outputs()
         if not is_in_memory(data.x):
             prepare = self._trimmed_features if trims else self.preprocess_samples
@@ -150,8 +146,6 @@ class FitsOnText:
         """Returns the tuple `(x, y, sample_weight)` for `keras.Model`."""
         if data.is_ready:
             return _as_arrays(data[:3])
-        from albert_keras.models.batches import Rows, in_batches
-
         if not is_in_memory(data.x):
             return in_batches(data, self.preprocess_samples), None, None
         # The loss of a position, such as an answer's start, depends on the padding. All
