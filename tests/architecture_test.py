@@ -61,14 +61,13 @@ MODEL_SIDE = (
 # backends do not call.
 USES_TENSORFLOW = {
     *("compression/tensorflow_exits.py", "converters/tensorflow_file.py"),
-    *("layers/tensorflow_kernels.py", "models/batches.py", "train_step/clipping.py"),
+    *("layers/tensorflow_kernels.py", "train_step/clipping.py"),
     *("train_step/inference.py", "train_step/tensorflow_step.py"),
 }
 # Imported as a whole, and only on TensorFlow.
 IS_TENSORFLOW = {
     "compression/tensorflow_exits.py",
     "layers/tensorflow_kernels.py",
-    "models/batches.py",
     "train_step/clipping.py",
     "train_step/tensorflow_step.py",
 }

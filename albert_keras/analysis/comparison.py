@@ -1,13 +1,12 @@
-"""Learning curves of several runs in one picture."""
+"""Learning curves of several runs in one figure."""
 
-import math
 import pathlib
 
 from albert_keras.analysis.figures import (
-    families_for,
+    add_legend,
     finish_figure,
     line_style,
-    new_figure,
+    new_panels,
     run_name,
 )
 from albert_keras.analysis.learning_curve import drawn_names, read_log, style_panel
@@ -22,12 +21,12 @@ def compare_curves(folders):
     """Reads the learning curves of several runs.
 
     Args:
-        folders: List of str or path of runs of any kind.
+        folders: List of str or path. Folders of runs of any kind.
 
     Returns:
-        Dict: `runs`, dicts by the run's name, of dicts by quantity of two lists, `steps`
-        and `values` (`val_` at the beginning of a name stands for the held-out set); and
-        `quantities`, those to draw, in their order.
+        Dict of `runs` and `quantities`. `runs` has a dict for each run, by name, with a
+        dict for each quantity, of the lists `steps` and `values`; quantities of the
+        held-out set begin with `val_`. `quantities` lists those to draw, in their order.
 
     Raises:
         FileNotFoundError: If a run has no log.
@@ -65,10 +64,10 @@ def plot_comparison(results, image_path=None):
 
     Returns:
         `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
-        Thin lines are of training; those with markers of the held-out set.
+        Thin lines are from training, lines with markers from the held-out set.
 
     Raises:
-        ValueError: If there is nothing to draw, or the suffix is another.
+        ValueError: If there is nothing to draw, or the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
     """
     runs, quantities = results["runs"], results["quantities"]
@@ -76,13 +75,7 @@ def plot_comparison(results, image_path=None):
         raise ValueError(
             f"A comparison needs logged quantities. Received: {', '.join(runs)}, without."
         )
-    num_columns = min(2, len(quantities))
-    num_rows = math.ceil(len(quantities) / num_columns)
-    figure = new_figure(1 + 4.5 * num_columns, 1.2 + 2.3 * num_rows)
-    grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
-    for spare in grid.flat[len(quantities) :]:
-        spare.remove()
-    panels = grid.flat[: len(quantities)]
+    figure, panels = new_panels(len(quantities), "step")
     styles = {name: line_style(place) for place, name in enumerate(runs)}
     markers = {name: style.pop("marker") for name, style in styles.items()}
     for axes, quantity in zip(panels, quantities, strict=True):
@@ -93,22 +86,12 @@ def plot_comparison(results, image_path=None):
                 marker = markers[name]
                 axes.plot(*curve.values(), marker=marker, **styles[name], **_HELD_OUT)
         style_panel(axes, quantity)
-    for axes in panels[-num_columns:]:
-        axes.set_xlabel("step")
-        axes.tick_params(labelbottom=True)
     line = import_optional("matplotlib.lines", "plots").Line2D
     handles = {
         name: line([], [], marker=markers[name], **styles[name], **_HELD_OUT)
         for name in runs
     }
     handles["thin: training"] = line([], [], color="0.3", **_TRAINING)
-    legend = figure.legend(
-        handles.values(),
-        handles,
-        loc="outside lower center",
-        ncols=2 * num_columns,
-        prop={"family": families_for(*runs)},
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    place = {"loc": "outside lower center", "ncols": 2 * min(2, len(quantities))}
+    add_legend(figure, handles.values(), handles, **place)
     return finish_figure(figure, image_path)

@@ -12,24 +12,24 @@ from albert_keras.analysis.figures import (
 )
 from albert_keras.system.files import read_json
 
-# Most classes whose cells show numbers.
+# Maximum number of classes for which cells show numbers.
 _MOST_COUNTED = 20
-# Inches: of a cell with a number and of one without; of the sides of all cells.
+# Inches: cells with and without a number; sides of the matrix.
 _CELL, _SMALL_CELL = 0.5, 0.2
 _SHORTEST_SIDE, _MEDIUM_SIDE, _LONGEST_SIDE = 2, 4, 40
-# Characters of a name.
+# Maximum number of characters of a name.
 _LONGEST_NAME = 32
 
 
 def plot_confusion_matrix(source, image_path=None):
-    """Draws a confusion matrix: rows are true classes, columns predicted ones.
+    """Draws a confusion matrix: rows are true classes, columns are predicted classes.
 
-    Colours are shares of a row, so that rare classes are visible; numbers are examples.
+    Colors are shares of a row, so that rare classes are visible; numbers are examples.
 
     Args:
-        source: A fine-tuning run, its folder or `report.json`, str or path. Or a dict of
-            `labels`, a list of str, and `confusion_matrix`, rows of counts, one row for
-            each true class, one column for each predicted class.
+        source: Folder of a fine-tuning run, or its `report.json`, str or path; or a dict
+            of `labels`, a list of str, and `confusion_matrix`, counts with a row for each
+            true class and a column for each predicted class.
         image_path: str, path or None. File to write; its suffix is the format, `.png`,
             `.svg` or `.pdf`.
 
@@ -38,7 +38,7 @@ def plot_confusion_matrix(source, image_path=None):
 
     Raises:
         FileNotFoundError: If the run has no report.
-        ValueError: If the report has no confusion matrix, or the suffix is another.
+        ValueError: If the report has no confusion matrix, or the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
 
     Example:
@@ -65,7 +65,7 @@ def plot_confusion_matrix(source, image_path=None):
     axes = figure.subplots()
     shares = [[count / (sum(row) or 1) for count in row] for row in counts]
     image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
-    # An inset is as high as the matrix.
+    # An inset is exactly as high as the matrix.
     bar = axes.inset_axes([1 + 0.1 / side, 0, 0.15 / side, 1])
     figure.colorbar(image, cax=bar, label="share of the true class")
     axes.set_ylabel("true")
@@ -85,8 +85,8 @@ def _read(source):
         title, report = f"{title} of {run_name(path.parent)}", read_json(path)
     if "confusion_matrix" not in report:
         raise ValueError(
-            "A report must have `labels` and `confusion_matrix`, as those of classifiers "
-            f"do. Received: {source!r}, with {', '.join(report)}."
+            "A report must have `labels` and `confusion_matrix`, like those of "
+            f"classifiers. Received: {source!r}, with {', '.join(report)}."
         )
     names = [
         n if len(n) <= _LONGEST_NAME else f"{n[:19]}…{n[-12:]}"
@@ -103,10 +103,10 @@ def _score(counts):
 
 
 def _name_classes(axes, names, families, is_slanted):
-    # Of very many classes only some have a place.
+    # There is no room for very many names.
     every = math.ceil(len(names) * _SMALL_CELL / _LONGEST_SIDE)
     places = range(0, len(names), every)
-    # Names may hold dollar signs.
+    # Names may contain dollar signs.
     style = {"fontfamily": families, "parse_math": False}
     axes.set_yticks(places, names[::every], **style)
     if is_slanted:

@@ -1,8 +1,8 @@
-"""Plot of the report of prepared data."""
+"""Plot of the report on prepared data."""
 
 from albert_keras.analysis.figures import finish_figure, new_figure
 
-# Rates of the report, and what they are rates of.
+# Rates of the report, and their texts.
 _RATES = {
     "real_token_share": "of the positions hold tokens,\nthe others padding",
     "masked_rate": "of the tokens are masked,\nthat is, to be predicted",
@@ -13,8 +13,9 @@ _RATES = {
 def plot_data_report(report, image_path=None):
     """Draws a `PretrainingDataReport.to_dict()`; see `plot_learning_curve`.
 
-    It shows the lengths of examples, the sizes of masked runs, what became of documents,
-    and rates. Returns the `matplotlib.figure.Figure`.
+    The panels show the lengths of examples, the numbers of adjacent words that are masked
+    together, the documents that were dropped, and rates. Returns the
+    `matplotlib.figure.Figure`.
     """
     figure = new_figure(10, 7)
     figure.suptitle(f"Prepared data of {report['num_documents']:,} documents")
@@ -57,7 +58,7 @@ def _draw_documents(axes, report):
     counts["all"] = report["num_documents"]
     bars = axes.barh(list(counts), list(counts.values()))
     axes.bar_label(bars, fmt="{:,.0f}", padding=3)
-    # Room for the numbers, which say what ticks would.
+    # Room for the numbers, which replace ticks.
     axes.margins(x=0.4)
     axes.set_xticks([])
     axes.set_title("Documents")

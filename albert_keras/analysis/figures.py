@@ -14,7 +14,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "os^Dv"
 
-# Installed ones are used after the user's own families (`font.family` of matplotlib).
+# Used after the user's families (`font.family` of matplotlib), if they are installed.
 CHINESE_FAMILIES = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC"),
     *("PingFang SC", "Hiragino Sans GB", "Heiti TC", "Microsoft YaHei", "SimHei"),
@@ -24,7 +24,7 @@ CHINESE_FAMILIES = (
 
 
 def check_image_path(path):
-    """Raises an error if an image cannot be written: its suffix, path or matplotlib."""
+    """Raises an error if an image cannot be written, or if matplotlib is absent."""
     if pathlib.Path(path).suffix not in SUFFIXES:
         raise ValueError(
             f"The suffix of an image must be one of {', '.join(SUFFIXES)}. "
@@ -35,17 +35,17 @@ def check_image_path(path):
 
 
 def new_figure(width, height):
-    """Returns an empty figure of a size in inches, which notebooks show."""
+    """Returns an empty figure, with a size in inches, which notebooks can show."""
     figure = import_optional("matplotlib.figure", "plots").Figure(
         figsize=(width, height), layout="constrained"
     )
-    # Notebooks know how to show figures only after an import of pyplot.
+    # Notebooks can show figures by default only if pyplot is imported.
     figure._repr_png_ = functools.partial(_as_png, figure)
     return figure
 
 
 def finish_figure(figure, image_path=None):
-    """Writes a figure to a file, complete or absent, if there is a path; returns it."""
+    """Returns a figure, and writes it atomically if there is a path."""
     if image_path is not None:
         check_image_path(image_path)
         with atomic_path(image_path) as temporary:
@@ -54,9 +54,9 @@ def finish_figure(figure, image_path=None):
 
 
 def line_style(place):
-    """Returns `color`, `linestyle` and `marker` of a line by its place, from 0.
+    """Returns `color`, `linestyle` and `marker` of a line by its number, from 0.
 
-    Dashes and markers tell lines apart without colours.
+    Dashes and markers tell lines apart without colors.
 
     >>> line_style(1)
     {'color': 'C1', 'linestyle': '--', 'marker': 's'}
@@ -68,15 +68,39 @@ def line_style(place):
     }
 
 
+def new_panels(num_panels, x_label):
+    """Returns a figure, and the axes of its panels in two columns with one x axis."""
+    num_columns, num_rows = min(2, num_panels), -(-num_panels // 2)
+    figure = new_figure(1 + 4.5 * num_columns, 1.2 + 2.3 * num_rows)
+    grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
+    for spare in grid.flat[num_panels:]:
+        spare.remove()
+    panels = grid.flat[:num_panels]
+    for axes in panels[-num_columns:]:
+        axes.set_xlabel(x_label)
+        axes.tick_params(labelbottom=True)
+    return figure, panels
+
+
+def add_legend(figure, handles, names, **options):
+    """Adds a legend of lines, whose names may contain any characters."""
+    # matplotlib hides names that begin with "_".
+    labels = [f"\u200b{name}" if name.startswith("_") else name for name in names]
+    fonts = {"family": families_for(*names)}
+    legend = figure.legend(handles, labels, prop=fonts, **options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
 def run_name(path):
     """Returns the last two names of a path, for titles: `runs/sst2`."""
     return "/".join(pathlib.Path(path).resolve().parts[-2:])
 
 
 def families_for(*texts):
-    """Returns the user's font families, and Chinese ones if texts need them.
+    """Returns the user's font families, with Chinese ones if texts need them.
 
-    It warns of characters that no installed font has, which are drawn as boxes.
+    Warns of characters that no installed font has; they are drawn as boxes.
     """
     matplotlib = import_optional("matplotlib", "plots")
     families = list(matplotlib.rcParams["font.family"])
@@ -92,7 +116,7 @@ def families_for(*texts):
         warnings.warn(
             f"The installed fonts lack {len(missing)} characters of a figure, which are "
             f"drawn as boxes. Received: {''.join(sorted(missing)[:20])}. Install a font "
-            "that has them (Debian, Colab: apt-get install fonts-wqy-microhei), or "
+            "with them (Debian, Colab: apt-get install fonts-wqy-microhei), or "
             'name one in matplotlib.rcParams["font.family"].',
             stacklevel=3,
         )
@@ -100,7 +124,7 @@ def families_for(*texts):
 
 
 def text_width(text, families, size=10):
-    """Returns the width in inches of a text in a font size in points."""
+    """Returns the width of a text in inches, for a font size in points."""
     fonts = import_optional("matplotlib.font_manager", "plots")
     measure = import_optional("matplotlib.textpath", "plots").TextToPath()
     font = fonts.FontProperties(family=families, size=size)
@@ -122,11 +146,11 @@ def _missing_characters(texts, families):
 
 
 def _find_new_fonts():
-    """Adds fonts that were installed after matplotlib made its list of them."""
+    """Adds fonts that were installed after matplotlib listed all fonts."""
     fonts = import_optional("matplotlib.font_manager", "plots")
     listed = {entry.fname for entry in fonts.fontManager.ttflist}
     for path in sorted(set(fonts.findSystemFonts()) - listed):
-        # It cannot read all kinds of fonts.
+        # matplotlib cannot read all kinds of fonts.
         with contextlib.suppress(RuntimeError, OSError):
             fonts.fontManager.addfont(path)
 
@@ -151,7 +175,7 @@ def _save(figure, file, **options):
 
 @contextlib.contextmanager
 def _without_glyph_warnings():
-    # `families_for` has warned, with the remedy.
+    # `families_for` warns, with a remedy.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield

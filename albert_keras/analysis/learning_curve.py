@@ -1,4 +1,4 @@
-"""Learning curves of a run, from its log, or of `fit`, from its history."""
+"""Learning curves of a run or of Keras' `fit`."""
 
 import math
 import pathlib
@@ -7,7 +7,7 @@ import typing
 from albert_keras.analysis.figures import (
     families_for,
     finish_figure,
-    new_figure,
+    new_panels,
     run_name,
 )
 from albert_keras.checks import import_optional
@@ -35,16 +35,12 @@ TITLES = {
     "learning_rate": "Learning rate",
     "gradient_norm": "Gradient norm",
 }
-# By the first word of a name; all others have the first colour.
+# Colors by the first word of a name. The default is the first color.
 COLORS = {"sop": "C1", "end": "C1", "learning": "C2", "gradient": "C4"}
 NOT_DRAWN = ("step", "seconds", "tokens_per_second")
 GREY = "0.3"
 TRAINING = {"linestyle": "-", "linewidth": 1.2}
 HELD_OUT = {"linestyle": "--", "linewidth": 1.2, "marker": "o", "markersize": 4}
-BASELINE_DASHES = {
-    "chance": (6, 3),
-    "most frequent label": (6, 3),
-}
 
 
 def read_log(path):
@@ -52,8 +48,8 @@ def read_log(path):
 
     Returns:
         Dict from a field's name to two lists, steps and values. Fields that begin with
-        `val_` were measured on the held-out set. Of steps logged twice, as by a resumed
-        run, the later entry counts.
+        `val_` are from the held-out set. If a step was logged twice, by a resumed run,
+        the later entry counts.
     """
     series = {}
     for line in pathlib.Path(path).read_text("utf-8").splitlines():
@@ -70,18 +66,18 @@ def plot_learning_curve(source, image_path=None):
     """Draws training and held-out curves, a panel for each quantity.
 
     Args:
-        source: A run: its folder, or `log.jsonl` in it; str or path. Or what `fit`
-            returns, a `keras.callbacks.History`, or its dict `history`.
+        source: Folder of a run, or its `log.jsonl`, str or path; or the
+            `keras.callbacks.History` that `fit` returns, or its dict `history`.
         image_path: str, path or None. File to write; its suffix is the format, `.png`,
             `.svg` or `.pdf`.
 
     Returns:
         `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
-        From the run's `report.json` it has the best step.
+        It marks the best step, if the run has a `report.json`.
 
     Raises:
         FileNotFoundError: If the run has no log.
-        ValueError: If there is nothing to draw, or the suffix is another.
+        ValueError: If there is nothing to draw, or the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
 
     Example:
@@ -97,27 +93,18 @@ def plot_learning_curve(source, image_path=None):
         raise ValueError(
             f"A learning curve needs logged quantities. Received: {source!r}, without."
         )
-    num_columns = min(2, len(names))
-    num_rows = math.ceil(len(names) / 2)
-    figure = new_figure(1 + 4.5 * num_columns, 1 + 2.3 * num_rows)
+    figure, panels = new_panels(len(names), curves.unit)
     figure.suptitle(
         curves.title, fontfamily=families_for(curves.title), parse_math=False
     )
-    grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
-    for spare in grid.flat[len(names) :]:
-        spare.remove()
-    panels = grid.flat[: len(names)]
     for axes, name in zip(panels, names, strict=True):
         _draw_panel(axes, curves, name)
-    for axes in panels[-num_columns:]:
-        axes.set_xlabel(curves.unit)
-        axes.tick_params(labelbottom=True)
     _add_legend(figure, curves, names)
     return finish_figure(figure, image_path)
 
 
 class _Curves(typing.NamedTuple):
-    """Series as of `read_log`, and what is known of the run beside them."""
+    """Series as from `read_log`, and facts about the run."""
 
     series: dict
     unit: str
@@ -148,7 +135,7 @@ def _curves_of(source):
 
 
 def _of_epochs(epochs, values):
-    # `validation_freq` of `fit` leaves out all epochs but its multiples.
+    # With `validation_freq`, `fit` validates after some epochs only.
     every = max(1, len(epochs) // max(1, len(values)))
     return [epoch for epoch in epochs if epoch % every == 0][: len(values)], values
 
@@ -156,14 +143,15 @@ def _of_epochs(epochs, values):
 def drawn_names(series, metric=None):
     """Returns the quantities to draw, in the order of panels.
 
-    `series` are those of `read_log`; `metric` is one that is drawn if it was measured on
-    the held-out set alone.
+    Args:
+        series: What `read_log` returns.
+        metric: str or `None`. A quantity that is drawn even without training values.
     """
     names = {n for n in series if not n.startswith("val_") and n not in NOT_DRAWN}
     if f"val_{metric}" in series:
         names.add(metric)
     if any(name.endswith("_loss") for name in names):
-        # It is their sum.
+        # The sum of the losses of all outputs.
         names.discard("loss")
     places = {name: place for place, name in enumerate(TITLES)}
     others = places["learning_rate"] - 0.5
@@ -174,7 +162,7 @@ def _draw_panel(axes, curves, name):
     color = COLORS.get(name.partition("_")[0], "C0")
     if name in curves.series:
         steps, values = curves.series[name]
-        # A single point has no line.
+        # A line through a single point is invisible.
         marker = "." if len(steps) == 1 else ""
         axes.plot(steps, values, color=color, marker=marker, **TRAINING)
         if name == "gradient_norm" and max(values) > 100 * min(values) > 0:
@@ -188,13 +176,12 @@ def _draw_panel(axes, curves, name):
             label = f"best step: {best_step:,}"
             axes.plot(best_step, best, "k*", markersize=12, mfc="w", label=label)
     for label, value in _baselines(curves, name).items():
-        dashes = BASELINE_DASHES[label]
-        axes.axhline(value, color=GREY, dashes=dashes, linewidth=1, label=label)
+        axes.axhline(value, color=GREY, dashes=(6, 3), linewidth=1, label=label)
     style_panel(axes, name)
 
 
 def style_panel(axes, name):
-    """Gives the panel of a quantity its title, its grid and its numbers."""
+    """Sets the title, the grid and the number formats of a quantity's panel."""
     axes.set_title(TITLES.get(name, name.replace("_", " ").capitalize()), fontsize=10)
     axes.grid(alpha=0.3)
     axes.yaxis.set_major_formatter("{x:g}")
@@ -203,9 +190,9 @@ def style_panel(axes, name):
 
 
 def _baselines(curves, name):
-    """Returns the values of a quantity that need no model, by their labels."""
+    """Returns values of a quantity that need no model, by label."""
     if name in ("sop_logits_loss", "sop_logits_accuracy"):
-        # A phase with pairs may follow one without.
+        # The last phase may have no pairs, after others that had them.
         num_classes = len(PAIR_CLASSES[curves.sentence_pairs]) or 2
         chance = 1 / num_classes
         return {"chance": chance if name.endswith("accuracy") else -math.log(chance)}
@@ -215,7 +202,7 @@ def _baselines(curves, name):
 
 
 def _add_legend(figure, curves, names):
-    """Adds a legend below all panels, where it covers nothing."""
+    """Adds a legend below the panels."""
     line = import_optional("matplotlib.lines", "plots").Line2D
     handles = {"training": line([], [], color=GREY, **TRAINING)}
     if any(f"val_{name}" in curves.series for name in names):

@@ -1,4 +1,4 @@
-"""Multiply-adds of a model in closed form, without building it, and their plot."""
+"""Multiply-adds of a model, computed from its config, and their plot."""
 
 from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.analysis.parameters import HEADS
@@ -6,19 +6,19 @@ from albert_keras.checks import check_positive_integer
 from albert_keras.pretraining import PretrainingDataConfig
 from albert_keras.pretraining.masking import derive_max_predictions
 
-# The backward pass multiplies twice for each product: for the gradient of its input and
-# for that of the other factor.
+# Forward and backward pass. The backward pass has two products for each one forward, for
+# the gradients of both factors.
 _TRAINING = 3
-# Parts that rematerialization computes a second time.
+# Parts that rematerialization computes twice.
 _ENCODER = ("attention_projections", "attention_products", "feed_forward")
 
 
 def multiply_adds(config, sequence_length, num_predictions=0):
-    """Counts the multiply-adds of matrix products for one row, forward, by part.
+    """Counts the multiply-adds of a forward pass for one row, by part.
 
-    S, M are the tokens and the masked tokens of a row; V, E, H, I as in
-    `parameter_table`; L the layers applied, `num_layers * num_inner_repetitions`.
-    Sharing changes nothing here:
+    S and M are the numbers of tokens and masked tokens of a row; V, E, H and I are as in
+    `parameter_table`; L is `num_layers * num_inner_repetitions`. Sharing of layers has no
+    effect.
 
         projection             S E H, if there is one
         attention_projections  L 4 S H²
@@ -28,8 +28,7 @@ def multiply_adds(config, sequence_length, num_predictions=0):
         mlm_head               M (H E + E V), with masked tokens
         sop_head               2 H, with masked tokens
 
-    Lookups, normalizations, activations and softmax are left out. A multiply-add is two
-    floating-point operations.
+    Only matrix products are counted. A multiply-add is two floating-point operations.
 
     Args:
         config: `AlbertConfig`, with full attention.
@@ -37,7 +36,7 @@ def multiply_adds(config, sequence_length, num_predictions=0):
         num_predictions: int. Masked tokens of a row, M; 0 for a backbone without heads.
 
     Raises:
-        ValueError: If a length is not positive, longer than the model's positions, or
+        ValueError: If a length is not positive or more than the model's positions, or if
             the config has attention in blocks.
 
     Example:
@@ -82,10 +81,11 @@ def multiply_adds(config, sequence_length, num_predictions=0):
 def operation_table(config, sequence_length, num_predictions=None):
     """Counts the floating-point operations of a row in inference and pretraining.
 
-    Inference is of the backbone, and training of all parts: forward, and twice that
-    backward, with a second forward pass of the layers under `rematerialization`.
+    Inference has the forward pass of the backbone. Training has the forward pass of all
+    parts, twice as many operations backward, and with `rematerialization` a second
+    forward pass of the layers.
 
-    Arguments and errors are those of `multiply_adds`; by default 15 % of the tokens are
+    Arguments and errors are those of `multiply_adds`. By default 15 % of the tokens are
     masked.
 
     Returns:
@@ -121,7 +121,7 @@ def plot_operations(results, image_path=None):
         `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
 
     Raises:
-        ValueError: If the suffix is another.
+        ValueError: If the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
     """
     figure = new_figure(10, 4)

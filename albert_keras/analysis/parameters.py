@@ -1,4 +1,4 @@
-"""Parameter counts in closed form, without building a model, and their plot."""
+"""Parameter counts, computed from a config, and their plot."""
 
 from albert_keras.analysis.figures import finish_figure, new_figure
 
@@ -7,10 +7,10 @@ HEADS = ("mlm_head", "sop_head")
 
 
 def count_parameters(config) -> int:
-    """Counts the parameters of an `AlbertBackbone`: with the pooler, without heads.
+    """Counts the parameters of an `AlbertBackbone`, with the pooler and without heads.
 
-    The paper's table 1 rounds these numbers; its 235M for xxlarge does not follow from
-    its own hyperparameters, whose count is 222,595,584.
+    The paper's table 1 rounds these numbers. Its 235M for xxlarge do not follow from its
+    hyperparameters, which give 222,595,584.
 
     Example:
 
@@ -27,9 +27,9 @@ def count_parameters(config) -> int:
 def parameter_table(config) -> dict[str, int]:
     """Counts the parameters of each part of a pretraining model of an `AlbertConfig`.
 
-    V, P, S are the sizes of the token, position and segment tables; E, H, I the widths of
-    embedding, encoder and feed-forward sub-layer. Each normalization is counted with its
-    sub-layer:
+    V, P and S are the sizes of the token, position and segment tables; E, H and I are the
+    widths of embedding, encoder and feed-forward layer. Each normalization is counted
+    with its part:
 
         embeddings    (V + P + S) E + 2 E
         projection    E H + H, if there is one
@@ -80,7 +80,7 @@ def plot_parameters(results, image_path=None):
         Hatched bars are heads, which the paper does not count.
 
     Raises:
-        ValueError: If the suffix is another.
+        ValueError: If the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
 
     Example:
@@ -121,7 +121,7 @@ def _norm(width):
 
 
 def _num_sub_layers(config, sub_layer):
-    # More groups than layers leave the surplus groups without parameters.
+    # Groups beyond the number of layers have no parameters.
     num_groups = min(config.num_groups, config.num_layers)
     depth = num_groups if config.shares(sub_layer) else config.num_layers
     return depth * config.num_inner_repetitions

@@ -1,14 +1,13 @@
-"""Distance and angle between each layer's input and output, and their plot."""
+"""Distances and angles between inputs and outputs of layers, and their plot."""
 
 import itertools
 
 import numpy as np
 
-from albert_keras.analysis.figures import families_for, finish_figure, new_figure
+from albert_keras.analysis.figures import add_legend, finish_figure, new_figure
 from albert_keras.checks import import_optional
 
-# Lines are told apart without colours by their markers; those of random weights are
-# dashed.
+# Markers tell lines apart without colors.
 _MARKERS = "osD^vP*X"
 _PANELS = {
     "l2_distance": "L2 distance of a layer's input and output",
@@ -17,11 +16,10 @@ _PANELS = {
 
 
 def layer_similarity(backbone, examples, batch_size=32):
-    """Compares the input and the output of each layer applied.
+    """Compares the input and the output of each layer.
 
-    The paper does not state which positions it averages over. Here they are all real
-    tokens, `[CLS]` and `[SEP]` too, and padding is left out. Layer 1 takes the embedding
-    after its projection.
+    The means are over all tokens but padding, with `[CLS]` and `[SEP]`; the paper does
+    not state its positions. The input of layer 1 is the projected embedding.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -29,11 +27,8 @@ def layer_similarity(backbone, examples, batch_size=32):
         batch_size: int. Rows of a batch.
 
     Returns:
-        Dict: `l2_distance` and `angle` in degrees, lists of the mean over tokens, one
-        number a layer applied; and `num_tokens`.
-
-    Raises:
-        ValueError: If the backbone drops positions.
+        Dict: `l2_distance`, and `angle` in degrees, lists of a mean over tokens for each
+        layer; and `num_tokens`.
 
     Reference: Lan et al. 2020, section 3.1 "Cross-layer parameter sharing" and figure 1.
     """
@@ -41,7 +36,7 @@ def layer_similarity(backbone, examples, batch_size=32):
 
     sums, num_tokens = 0.0, 0
     model = backbone.with_outputs(hidden_states=True)
-    # Rows of a batch have similar lengths.
+    # By length, so that there is little padding.
     order = np.argsort(examples.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
@@ -57,10 +52,10 @@ def layer_similarity(backbone, examples, batch_size=32):
 
 
 def _compare(before, after):
-    """Returns the sums over rows of the distances, and of the angles in degrees."""
+    """Returns the sum of the distances of rows, and the sum of the angles in degrees."""
     distances = np.linalg.norm(after - before, axis=1)
     units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (before, after)]
-    # Precise for small angles too, unlike the arc cosine.
+    # Unlike the arc cosine, this is precise for small angles.
     across = np.linalg.norm(units[1] - units[0], axis=1)
     along = np.linalg.norm(units[1] + units[0], axis=1)
     return distances.sum(), np.degrees(2 * np.arctan2(across, along)).sum()
@@ -79,7 +74,7 @@ def plot_similarity(results, image_path=None):
         Models with random weights are dashed.
 
     Raises:
-        ValueError: If the suffix is another.
+        ValueError: If the suffix is unknown.
         ImportError: If matplotlib is absent (the extra `plots`).
 
     Example:
@@ -112,15 +107,6 @@ def plot_similarity(results, image_path=None):
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
-    # A leading "_" would hide a name.
-    legend = figure.legend(
-        figure.axes[0].lines,
-        [f"\u200b{name}" if name.startswith("_") else name for name in names],
-        loc="outside upper center",
-        ncols=min(3, len(names)),
-        frameon=False,
-        prop={"family": families_for(*names)},
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    place = {"loc": "outside upper center", "ncols": min(3, len(names))}
+    add_legend(figure, figure.axes[0].lines, names, frameon=False, **place)
     return finish_figure(figure, image_path)

@@ -1,4 +1,4 @@
-"""Smaller and faster models from trained ones."""
+"""Faster and smaller models from trained ones: early exit and distillation."""
 
 import lazy_loader
 

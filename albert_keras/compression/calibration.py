@@ -1,4 +1,4 @@
-"""Choice of the fastest exit rule that changes few answers, from cached logits."""
+"""Calibration of exit rules: the fastest rule that changes few answers."""
 
 import dataclasses
 from typing import NamedTuple
@@ -13,21 +13,21 @@ from albert_keras.compression.early_exit import (
 )
 
 NUM_THRESHOLDS = 101
-# The first layers decide at random, and may agree by chance.
+# Largest `min_depth` to try. The first layers may agree by chance.
 MAX_MIN_DEPTH = 4
-# Of the standard deviation of a regression's outputs.
+# Tolerance for regression, in standard deviations of its outputs.
 TOLERANCE = 0.1
-# Beyond it a temperature no longer matters.
+# Temperatures beyond these make no difference.
 _LOG_TEMPERATURES = (-2.0, 3.0)
 
 
 class Measured(NamedTuple):
-    """A rule on held-out rows.
+    """A rule measured on held-out rows.
 
     Attributes:
         rule: `ExitRule`.
         mean_depth: float. Mean number of layers of a row.
-        num_changed: int. Rows with another answer than at full depth.
+        num_changed: int. Rows whose answer differs from full depth's.
         bound: float. Upper bound of the share of such rows.
         static_share: float. Share of such rows if the model is cut at fixed depths with
             the same mean.
@@ -46,8 +46,10 @@ class Calibration:
 
     Attributes:
         chosen: `Measured`, the fastest rule within the budget.
-        fastest: Dict of `Measured` by name of the rule, of each that has one within it.
-        static_shares: Shares of changed answers of the model cut after each layer.
+        fastest: Dict of `Measured` by the rule's name: the fastest of each kind within
+            the budget.
+        static_shares: float array `(num_layers,)`. Shares of changed answers of the
+            model cut after each layer.
         num_rows: int. Held-out rows.
     """
 
@@ -57,7 +59,7 @@ class Calibration:
     num_rows: int
 
     def beats_static_cut(self, measured):
-        """Returns whether a rule changes fewer answers than fixed depths do."""
+        """Returns whether a rule changes fewer answers than a cut at fixed depths."""
         share = measured.num_changed / self.num_rows
         return measured.rule.name != "fixed_depth" and share < measured.static_share
 
@@ -65,26 +67,27 @@ class Calibration:
 def calibrate(logits, *, max_changed=0.01, confidence=0.95, tolerance=None):
     """Chooses the fastest exit rule that keeps the answers of full depth.
 
-    Each kind of rule is tightened and loosened in a fixed order, from safe to fast, and
-    followed while the upper bound of the share of changed answers is within the budget.
-    The bound is that of Clopper and Pearson, exact for a rule by itself; that the
-    fastest of several rules is taken makes it slightly optimistic, so that other rows
-    should measure it. No labels are needed.
+    It tries the rules of each kind in a fixed order, from safe to fast, while the upper
+    bound of the share of changed answers is within the budget. The bound is Clopper and
+    Pearson's, which is exact for a single rule. The choice of the fastest of several
+    rules makes it slightly optimistic: measure the chosen rule on other rows. No labels
+    are needed.
 
     Args:
         logits: float array `(num_rows, num_layers, num_classes)` of rows that the model
             was not trained on, from `AlbertEarlyExitClassifier.exit_logits`.
-        max_changed: float in (0, 1). Budget: the largest share of rows whose answer is
-            another one than at full depth.
-        confidence: float in (0, 1). Of the upper bound, on one side.
-        tolerance: float. Difference from full depth up to which a regression's answer is
-            the same. Default: a tenth of the standard deviation of its answers.
+        max_changed: float in (0, 1). Budget: the largest share of rows whose answer
+            differs from full depth's.
+        confidence: float in (0, 1). Confidence of the upper bound, one-sided.
+        tolerance: float. Largest difference from full depth at which an answer of
+            regression counts as the same. Default: a tenth of the standard deviation of
+            the answers.
 
     Returns:
-        `Calibration`. At worst its rule is full depth.
+        `Calibration`. If no other rule is within the budget, its rule is full depth.
 
     Raises:
-        ValueError: If there are so few rows that no rule could pass.
+        ValueError: If there are too few rows for any rule to be within the budget.
 
     Reference: Angelopoulos et al. 2021, Learn then test, arXiv 2110.01052, section 3.3;
     Schuster et al. 2022, CALM, arXiv 2207.07061, section 3.3.
@@ -94,7 +97,7 @@ def calibrate(logits, *, max_changed=0.01, confidence=0.95, tolerance=None):
     if num_rows < needed:
         raise ValueError(
             f"A budget of {max_changed:g} at a confidence of {confidence:g} needs at "
-            f"least {needed} rows. Received: {num_rows}. Take more, or a larger budget."
+            f"least {needed} rows. Received: {num_rows}. Use more, or a larger budget."
         )
     depths = np.arange(1, num_layers + 1)
     # (num_layers,)
@@ -110,7 +113,7 @@ def calibrate(logits, *, max_changed=0.01, confidence=0.95, tolerance=None):
         bound = upper_bound(num_changed, num_rows, confidence)
         return Measured(rule, mean_depth, num_changed, bound, float(static_share))
 
-    # Full depth changes nothing, and needs no test.
+    # Full depth changes no answer.
     full_depth = ExitRule("fixed_depth", min_depth=num_layers)
     fastest = {"fixed_depth": measure(full_depth)._replace(bound=0.0)}
     for chain in rule_chains(logits):
@@ -155,7 +158,7 @@ def rule_chains(logits):
 
 
 def _quantiles(values):
-    """Returns increasing thresholds, away from the values, which rounding may change."""
+    """Returns increasing thresholds that differ from the values, for rounding errors."""
     quantiles = np.quantile(values, np.linspace(0, 1, NUM_THRESHOLDS))
     return np.unique(np.ceil(quantiles * 1e5) / 1e5).tolist()
 
@@ -165,7 +168,7 @@ def changed_answers(logits, exits, tolerance=None):
 
     Args:
         logits, tolerance: As for `calibrate`.
-        exits: Integers `(num_rows,)`, or one. Depths from 1.
+        exits: Integers `(num_rows,)`, or a single integer. Depths from 1.
     """
     received = logits_at(logits, exits)
     full = logits[:, -1]
@@ -177,7 +180,7 @@ def changed_answers(logits, exits, tolerance=None):
 
 
 def upper_bound(num_changed, num_rows, confidence):
-    """Returns the exact upper bound of a share, of which a sample has `num_changed`.
+    """Returns the exact upper bound of a share, from `num_changed` of `num_rows`.
 
     Example:
 
@@ -194,10 +197,10 @@ def upper_bound(num_changed, num_rows, confidence):
 
 
 def fit_temperatures(logits):
-    """Returns a temperature for each exit, by which its probabilities fit full depth.
+    """Returns a temperature for each exit, which fits its probabilities to full depth.
 
-    Divided by it, the logits of a depth have the least cross-entropy to the class that
-    full depth chooses; the last one is 1. No labels are needed.
+    The logits of a depth, divided by its temperature, have the least cross-entropy with
+    the classes that full depth predicts. The last temperature is 1.
 
     Args:
         logits: As for `calibrate`.

@@ -1,16 +1,16 @@
-"""Losses of a student on the outputs of its teacher.
+"""Losses of a student on its teacher's outputs.
 
-Each returns the loss of every row, token or position, in at least float32, and has no
-gradient in the teacher. The loss of a batch is their mean over those that count: masked
-words, attended tokens.
+Each function returns the loss of every row, token or position, in at least float32,
+without a gradient for the teacher. The loss of a batch is the mean over masked words or
+attended tokens.
 """
 
 import keras
 from keras import ops
 
-# Of DistilBERT's `train.py`.
+# As in DistilBERT's `train.py`.
 TEMPERATURE = 2.0
-# That of `torch.nn.CosineEmbeddingLoss`.
+# As in `torch.nn.CosineEmbeddingLoss`.
 _COSINE_EPSILON = 1e-12
 
 
@@ -18,11 +18,11 @@ def soft_target_loss(student_logits, teacher_logits, temperature=TEMPERATURE):
     """Returns the divergence of the student's distribution from the teacher's.
 
     It is `temperature**2 * KL(softmax(teacher / temperature) || softmax(student /
-    temperature))`: the factor keeps the gradient's size at any temperature.
+    temperature))`. The factor makes the gradient independent of the temperature.
 
     Args:
         student_logits, teacher_logits: `(..., num_classes)`.
-        temperature: float > 0. Default as in DistilBERT.
+        temperature: float > 0. Default 2, as in DistilBERT.
 
     Returns:
         `(...)`.
@@ -35,11 +35,14 @@ def soft_target_loss(student_logits, teacher_logits, temperature=TEMPERATURE):
     Reference: Hinton et al. 2015, section 2; Sanh et al. 2019, DistilBERT, section 2.
     """
     student, teacher = _pair(student_logits, teacher_logits)
-    return temperature**2 * _divergence(student / temperature, teacher / temperature)
+    expected = ops.log_softmax(teacher / temperature, axis=-1)
+    received = ops.log_softmax(student / temperature, axis=-1)
+    divergences = ops.sum(ops.exp(expected) * (expected - received), axis=-1)
+    return temperature**2 * divergences
 
 
 def cosine_loss(student_states, teacher_states):
-    """Returns 1 less the cosine of the angle between states of the same width.
+    """Returns 1 minus the cosine of the angle between hidden states.
 
     Args:
         student_states, teacher_states: `(..., hidden_dim)`.
@@ -57,7 +60,7 @@ def cosine_loss(student_states, teacher_states):
 
 
 def matched_depths(num_layers, num_teacher_layers):
-    """Returns the teacher's depth for each depth of the student, from 1: a list.
+    """Returns the teacher's depth for each depth of the student, a list from 1.
 
     Example:
 
@@ -89,15 +92,8 @@ def hidden_state_loss(student_states, teacher_states):
     return sum(losses) / len(losses)
 
 
-def _divergence(student_logits, teacher_logits):
-    """Returns KL(softmax(teacher) || softmax(student)) over the last axis."""
-    expected = ops.log_softmax(teacher_logits, axis=-1)
-    received = ops.log_softmax(student_logits, axis=-1)
-    return ops.sum(ops.exp(expected) * (expected - received), axis=-1)
-
-
 def _pair(student, teacher):
-    """Returns tensors of at least float32, the teacher's without a gradient."""
+    """Returns tensors in at least float32, the teacher's without a gradient."""
     student, teacher = map(ops.convert_to_tensor, (student, teacher))
     dtype = keras.backend.result_type(student.dtype, "float32")
     return ops.cast(student, dtype), ops.stop_gradient(ops.cast(teacher, dtype))

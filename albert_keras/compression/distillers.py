@@ -1,4 +1,4 @@
-"""Keras models in which a student is trained on the outputs of its teacher."""
+"""Keras models that train a student on its teacher's outputs."""
 
 import abc
 
@@ -8,29 +8,29 @@ from keras import ops
 from albert_keras.compression import distillation
 from albert_keras.train_step import ExactTrainStep
 
-# Names of the outputs that are values of losses.
+# Names of outputs that are values of losses.
 _SOFT_TARGETS, _HIDDEN_STATES = "soft_targets", "hidden_states"
 
 
 class OutputLoss(keras.losses.Loss):
-    """Mean of an output that is already the value of a loss; targets are not read."""
+    """Mean of an output that is already a loss, without targets."""
 
     def call(self, y_true, y_pred):
         return y_pred
 
 
 class Distiller(ExactTrainStep, keras.Model, abc.ABC):
-    """Base of models for training alone, of which the student is kept.
+    """Base class of models that train a student. Keep the student afterwards.
 
-    The teacher reads each batch once, without dropout and without a gradient. It is part
-    of the model's state, and so of checkpoints: a resumed run has the same teacher.
+    The teacher reads each batch once, without dropout and without a gradient. Checkpoints
+    include it, so that a resumed run has the same teacher.
 
     Args:
-        student, teacher: Models of one kind on an `AlbertBackbone`, of one vocabulary,
+        student, teacher: Models of the same class and vocabulary on an `AlbertBackbone`,
             which share no layer. The teacher becomes untrainable.
         temperature: float > 0. See `soft_target_loss`.
-        label_weight, soft_weight, state_weight: float of at least 0. Weights of the
-            losses on labels, on the teacher's logits, and on its hidden states.
+        label_weight, soft_weight, state_weight: float >= 0. Weights of the losses on
+            labels, on the teacher's logits, and on its hidden states.
 
     Output shape:
         Dict of float32: the student's logits, named `logits_name`, and the values of the
@@ -38,11 +38,11 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         `(batch, sequence_length)`.
 
     Raises:
-        ValueError: If the vocabularies, the widths or the classes differ in number.
+        ValueError: If the sizes of vocabulary, hidden states or classes differ.
     """
 
     logits_name = "logits"
-    # Of the kind: the defaults of `label_weight`, `soft_weight` and `state_weight`.
+    # Defaults of `label_weight`, `soft_weight` and `state_weight`.
     default_weights = (0.5, 0.5, 1.0)
 
     def __init__(
@@ -57,7 +57,6 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        # Of a vocabulary, hidden states and answers of one size.
         _check_equal(student.backbone, teacher.backbone, "vocabulary_size")
         _check_equal(student.backbone, teacher.backbone, "hidden_dim")
         _check_equal(student, teacher, "num_classes")
@@ -73,7 +72,7 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         self.weight_of_loss = dict(zip(names, weights, strict=True))
         self.built = True
 
-    # === To write for a kind of model ===
+    # === To implement for a kind of model ===
 
     @abc.abstractmethod
     def logits_of(self, model, encoded, inputs, training):
@@ -86,9 +85,9 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def with_targets(features, labels, weights=None):
-        """Returns a batch of the student's own with targets and weights of all losses."""
+        """Returns a batch of the student with the targets and weights of all losses."""
 
-    # === The same for all ===
+    # === Shared by all kinds ===
 
     def soft_loss(self, logits, teacher_logits):
         """Returns the loss on the teacher's logits, for each row of them."""
@@ -96,7 +95,7 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
 
     @property
     def backbone(self):
-        """That of the student."""
+        """The student's backbone."""
         return self.student.backbone
 
     @property
@@ -110,11 +109,11 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
     def compile(
         self, optimizer="rmsprop", loss=None, *, weighted_metrics=None, **kwargs
     ):
-        """Compiles for training on batches of `with_targets`.
+        """Configures the model for training on batches of `with_targets`.
 
         Args:
-            loss, weighted_metrics: Those of the student's logits, maybe in a dict by
-                name. `"auto"` means the student's default loss.
+            loss, weighted_metrics: For the student's logits, or a dict by name. `"auto"`
+                means the student's default loss.
             optimizer, **kwargs: See `ExactTrainStep.compile`.
         """
         loss = self.student.default_loss() if loss == "auto" else loss
@@ -143,16 +142,16 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
 
 
 class TaskDistiller(Distiller):
-    """Student of a fine-tuned classifier, or of one number (regression).
+    """Trains a student of a fine-tuned classifier or regression.
 
-    Hidden states are compared at matched depths, and a regression's numbers by their
+    It compares hidden states at matched depths, and the outputs of regression by their
     squared difference.
 
     Args:
-        student, teacher: `AlbertTextClassifier` that returns logits. A teacher with
-            exits teaches at full depth.
-        **options: See `Distiller`. By default labels and soft targets have half the
-            weight each, and hidden states 1.
+        student, teacher: `AlbertTextClassifier` that returns logits. A teacher with exits
+            is used at full depth.
+        **options: See `Distiller`. The default weights are 0.5 for labels, 0.5 for soft
+            targets, and 1 for hidden states.
 
     Example:
 
@@ -181,8 +180,8 @@ class TaskDistiller(Distiller):
     def with_targets(features, labels, weights=None):
         mask = features["padding_mask"]
         targets = {"logits": labels, _SOFT_TARGETS: labels, _HIDDEN_STATES: mask}
-        # 1 for each row, which begins with a real token. Weights of labels are not those
-        # of the teacher's answers.
+        # 1 for each row, since the first token is real. Sample weights are for the labels
+        # only.
         equal = mask[:, 0]
         weights = equal if weights is None else weights
         weights = {"logits": weights, _SOFT_TARGETS: equal, _HIDDEN_STATES: mask}
@@ -190,16 +189,16 @@ class TaskDistiller(Distiller):
 
 
 class MaskedWordsDistiller(Distiller):
-    """Student of a pretrained model, by the three losses of DistilBERT.
+    """Trains a student of a pretrained model, by the three losses of DistilBERT.
 
-    Soft targets are those of masked words, so that the product with the vocabulary is
-    computed for these alone (`restrict_ce_to_mask` in the original), and the last hidden
-    states of all attended tokens are compared.
+    Soft targets are computed for masked words only (`restrict_ce_to_mask` in the
+    original), which saves most products with the vocabulary. Hidden states are the last
+    ones of all attended tokens.
 
     Args:
-        student, teacher: `AlbertPretrainer`; their pair heads are not read.
-        **options: See `Distiller`. Weights are 2 for the masked words, 5 for soft
-            targets and 1 for hidden states by default.
+        student, teacher: `AlbertPretrainer`; their pair heads are not used.
+        **options: See `Distiller`. The default weights are 2 for masked words, 5 for soft
+            targets, and 1 for hidden states.
 
     Reference: Sanh et al. 2019, DistilBERT; huggingface/transformers-research-projects
     distillation/distiller.py.

@@ -1,4 +1,4 @@
-"""Rules of early exit: functions of the logits of each depth, in NumPy and in graphs."""
+"""Rules of early exit, computed with NumPy or in graphs."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from albert_keras.checks import check_choice, is_number
 
 
 def always(logits, previous, threshold, xp):
-    """Returns True for each row: the minimum depth decides."""
+    """Returns True for each row: `min_depth` alone decides."""
     return xp.max(logits, axis=-1) == xp.max(logits, axis=-1)
 
 
 def has_same_class(logits, previous, threshold, xp):
-    """Returns whether the most probable class is that of the depth before."""
-    # LiteRT has not all operations of Keras' argmax.
+    """Returns whether the most probable class is the same as at the previous depth."""
+    # LiteRT lacks operations of Keras' argmax.
     both = xp.logical_and(is_largest(logits, xp), is_largest(previous, xp))
     return xp.any(both, axis=-1)
 
@@ -38,20 +38,20 @@ def max_probability(logits, xp):
 
 
 def is_close(logits, previous, threshold, xp):
-    """Returns whether a number differs at most by the threshold from the depth before."""
+    """Returns whether a number changes by at most the threshold from the last depth."""
     return xp.max(xp.abs(logits - previous), axis=-1) <= threshold
 
 
 class Criterion(NamedTuple):
-    """What must hold at a depth, or at several in a row, for a row to exit.
+    """Condition at a depth, or at several in a row, for a row to exit.
 
     Attributes:
-        holds: Function of `logits` and `previous`, those of the depth before, `(batch,
-            num_classes)`; of the rule's threshold; and of `numpy` or `keras.ops`. It
-            returns booleans `(batch,)`.
-        parameters: Names of the fields of `ExitRule` that it has.
-        of_numbers: bool. Whether it is of regression, of classification, or `None`: both.
-        compares: bool. Whether it needs a depth before.
+        holds: Function of `logits` and `previous`, the logits of the previous depth, both
+            `(batch, num_classes)`; of the rule's threshold; and of `numpy` or
+            `keras.ops`. It returns booleans `(batch,)`.
+        parameters: Names of the fields of `ExitRule` that it uses.
+        of_numbers: bool. True for regression, False for classification, `None` for both.
+        compares: bool. Whether it needs a previous depth.
     """
 
     holds: Callable
@@ -72,17 +72,18 @@ RULES = {
 
 @dataclasses.dataclass(frozen=True)
 class ExitRule:
-    """When a row leaves: at the first depth where its criterion held often enough.
+    """Rule of early exit: a row exits at the first depth where its criterion is met.
 
     Args:
-        name: str, a key of `RULES`: `"fixed_depth"`, `"patience"` (the same class),
-            `"confidence"`, `"patient_confidence"` (confident at several depths in a
-            row), or of regression `"difference"` (a number that no longer changes).
+        name: str, a key of `RULES`: `"fixed_depth"`, `"patience"` (the same class at
+            several depths in a row), `"confidence"`, `"patient_confidence"` (confident at
+            several depths in a row), or for regression `"difference"` (a number that no
+            longer changes).
         threshold: float. Least probability, or largest difference.
-        patience: int. Depths in a row at which the criterion holds.
-        min_depth: int. First depth, from 1, at which a row may leave.
-        temperatures: Tuple of float, one for each depth, by which logits are divided for
-            a probability; empty for 1.
+        patience: int. Number of depths in a row at which the criterion must hold.
+        min_depth: int. First depth, from 1, at which a row may exit.
+        temperatures: Tuple of float, one for each depth. Logits are divided by them
+            before the softmax; empty for 1.
 
     Example:
 
@@ -103,7 +104,7 @@ class ExitRule:
     temperatures: tuple = ()
 
     def check(self, num_layers, num_classes):
-        """Raises a ValueError if the rule does not fit a model."""
+        """Raises a ValueError if the rule is invalid for a model."""
         check_choice("name", self.name, RULES)
         has, of_numbers = RULES[self.name].parameters, RULES[self.name].of_numbers
 
@@ -130,11 +131,12 @@ class ExitRule:
                 )
 
     def count(self, logits, previous, counts, depth, xp=np):
-        """Returns at how many depths in a row the criterion has held, after one more.
+        """Returns at how many depths in a row the criterion holds, `(batch,)`.
 
         Args:
-            logits, previous: Of this depth and the one before, `(batch, num_classes)`.
-            counts: Integers `(batch,)`, of the depth before.
+            logits, previous: Logits of this depth and of the previous one, `(batch,
+                num_classes)`.
+            counts: Integers `(batch,)`. Result for the previous depth.
             depth: Integer from 1.
             xp: `numpy` or `keras.ops`.
         """
@@ -148,7 +150,7 @@ class ExitRule:
         return xp.where(holds, counts + 1, 0)
 
     def is_done(self, counts, depth, xp=np):
-        """Returns whether rows leave after a depth, from the counts of `count`."""
+        """Returns whether rows exit after a depth, from the result of `count`."""
         return xp.logical_and(counts >= self.patience, depth >= self.min_depth)
 
     def to_dict(self):
@@ -163,7 +165,7 @@ class ExitRule:
 
 
 def simulate_exits(rule, logits):
-    """Returns the depths after which rows leave, from cached logits.
+    """Returns the depths after which rows exit, from the logits of all depths.
 
     Args:
         rule: `ExitRule`.
@@ -186,5 +188,5 @@ def simulate_exits(rule, logits):
 
 
 def logits_at(logits, depths):
-    """Returns the logits `(num_rows, num_classes)` of each row's depth, from 1."""
+    """Returns the logits `(num_rows, num_classes)` at each row's depth, from 1."""
     return logits[np.arange(len(logits)), depths - 1]

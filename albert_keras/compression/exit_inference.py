@@ -1,4 +1,4 @@
-"""Inference that stops early: batches of rows that leave at different depths."""
+"""Inference with early exit."""
 
 import keras
 
@@ -11,24 +11,24 @@ def check_has_exits(model):
     if not hasattr(model, "exit_logits"):
         raise ValueError(
             f"Early exit needs a model with exits. Received: {type(model).__name__}. "
-            "Train AlbertEarlyExitClassifier, or by `finetune --early-exit`."
+            "Train an AlbertEarlyExitClassifier, or use `finetune --early-exit`."
         )
 
 
 class EarlyExit:
-    """A classifier whose rows leave after the layer that a rule chooses.
+    """A classifier whose rows exit after the layer that a rule chooses.
 
-    On TensorFlow finished rows are dropped from the batch, in a loop of the graph, so
-    that it costs its mean depth. On other backends all depths are computed, and the
-    answers are the same.
+    On TensorFlow a loop of the graph drops finished rows from the batch, so that the time
+    depends on the mean depth. On other backends all depths are computed; the outputs are
+    the same.
 
     Args:
         model: `AlbertEarlyExitClassifier`.
-        rule: `ExitRule`, or `None` for the calibrated one, the model's `exit_rule`;
-            without that all rows go to full depth.
+        rule: `ExitRule`. Default: the model's calibrated `exit_rule`, or full depth if it
+            has none.
 
     Raises:
-        ValueError: If the model has no exits, or the rule does not fit it.
+        ValueError: If the model has no exits, or the rule is invalid for it.
 
     Call arguments:
         features: Dict of the model's inputs, tensors or arrays.
@@ -67,12 +67,12 @@ class EarlyExit:
         return {"logits": chosen, "exit_depth": depths.astype("int32")}
 
     def predict(self, texts, batch_size=32):
-        """Returns a dict of the arrays `logits` and `exit_depth` for raw text.
+        """Returns the arrays `logits` and `exit_depth` for raw text, in a dict.
 
         Args:
             texts: List of str, or of tuples of two for a model of pairs. The model needs
                 a preprocessor.
-            batch_size: int. Rows of a batch.
+            batch_size: int. Rows of a batch, on average.
         """
         from albert_keras.tasks.prediction import task_of
 
@@ -80,20 +80,3 @@ class EarlyExit:
         task = task_of(self.model)
         examples = task.prepare(task.rows_of(texts)).examples
         return task.example_outputs(self, examples, batch_size)
-
-
-class EveryDepth:
-    """The logits of all depths as a function of features, for calibration.
-
-    Args:
-        model: `AlbertEarlyExitClassifier`.
-
-    Output shape:
-        `(batch, num_layers, num_classes)`.
-    """
-
-    def __init__(self, model):
-        self.model = model
-
-    def __call__(self, features, training=False):
-        return self.model.exit_logits(features)

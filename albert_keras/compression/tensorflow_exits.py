@@ -1,7 +1,7 @@
-"""Early exit on TensorFlow: loops over depth, with and without dropping finished rows.
+"""Early exit on TensorFlow: loops over depth, for inference and for exported models.
 
-They go into exported models. `keras.ops.while_loop` has no shape invariants, without
-which the number of rows could not change.
+`keras.ops.while_loop` has no shape invariants, so that the number of rows could not
+change.
 """
 
 from functools import partial
@@ -16,24 +16,24 @@ from albert_keras.layers import attention_bias
 
 
 class _State(NamedTuple):
-    """What a depth hands on; `rows` are the places of the unfinished rows."""
+    """State of the loop. `rows` are the numbers of the unfinished rows."""
 
     depth: Any  # ()
     rows: Any  # (rows,)
     x: Any  # (rows, length, hidden_dim)
     mask: Any  # (rows, length)
-    previous: Any  # (rows, num_classes), logits of the depth before
+    previous: Any  # (rows, num_classes), logits of the previous depth
     counts: Any  # (rows,)
     logits: Any  # (batch, num_classes)
     exit_depth: Any  # (batch,)
 
 
 def exit_early(model, rule, features):
-    """Returns the `logits` and `exit_depth` of a batch, each row computed to its exit.
+    """Returns the `logits` and `exit_depth` of a batch; finished rows are dropped.
 
     Args:
         model: `AlbertEarlyExitClassifier`.
-        rule: `ExitRule`, whose threshold and patience may be tensors.
+        rule: `ExitRule`. Threshold and patience may be tensors.
         features: Dict of the model's inputs.
     """
     x, mask = model.backbone.embed(features)
@@ -42,17 +42,16 @@ def exit_early(model, rule, features):
     zeros = tf.zeros((batch, model.num_classes))
     state = _State(tf.constant(0), rows, x, mask, zeros, counts, zeros, counts)
     weights = model.exit_weights()
-    for layer, end in _runs_of_layers(model):
+    for layer, end in _loops(model):
         step = _step(model, rule, layer, weights)
         state = _repeat(step, state, end, model)
     return {"logits": state.logits, "exit_depth": state.exit_depth}
 
 
 def exit_together(model, rule, features):
-    """Returns as `exit_early`, from a loop to the depth of the last row to leave.
+    """Returns the same as `exit_early`, from a loop that ends when all rows are finished.
 
-    Tensors keep their shapes, without which LiteRT would not run the loop by XNNPACK. For
-    one row the loop ends at its exit.
+    Tensors keep their shapes; otherwise LiteRT would not use XNNPACK for the loop.
     """
     logits, exit_depth = _loop_together(model, rule, features)
     chosen = tf.one_hot(exit_depth - 1, model.backbone.num_layers, True, False)
@@ -61,7 +60,7 @@ def exit_together(model, rule, features):
 
 
 def exit_logits(model, features):
-    """Returns as the model's `exit_logits`, from the loop of `exit_together`."""
+    """Returns the same as the model's `exit_logits`, from the loop of `exit_together`."""
     rule = ExitRule("fixed_depth", min_depth=model.backbone.num_layers)
     return _loop_together(model, rule, features)[0]
 
@@ -94,14 +93,14 @@ def _loop_together(model, rule, features):
     counts = tf.zeros((batch,), tf.int32)
     exit_depth = tf.fill((batch,), num_layers)
     state = (tf.constant(0), x, logits, counts, exit_depth)
-    for layer, end in _runs_of_layers(model):
+    for layer, end in _loops(model):
         state = tf.while_loop(partial(is_unfinished, end), partial(step, layer), state)
     _, _, logits, _, exit_depth = state
     return logits, exit_depth
 
 
-def _runs_of_layers(model):
-    """Returns the runs of one shared layer, each a loop: the layer, and its end."""
+def _loops(model):
+    """Returns a shared layer, and the depth where its loop ends, for each loop."""
     layers = model.backbone.layers_of_depths
     ends = accumulate(len(list(same)) for _, same in groupby(layers))
     return [(layers[end - 1], end) for end in ends]
@@ -116,7 +115,7 @@ def _apply_layer(model, layer, weights, depth, x, bias):
         x = encoder(x, bias, training=False)
     kernels, biases = weights
     pooled = tf.cast(model.backbone.pooler(x[:, 0]), kernels.dtype)
-    # A slice of the stacked heads: quantization leaves it in float32.
+    # Slices of the stacked heads stay in float32 when TFLite quantizes.
     return x, pooled @ kernels[depth] + biases[depth]
 
 
@@ -147,7 +146,7 @@ def _step(model, rule, layer, weights):
         counts = tf.cast(counts, tf.int32)
         done = rule.is_done(counts, depth, ops)
         places = state.rows[:, tf.newaxis]
-        # Each depth writes, and the last one stays.
+        # Each depth overwrites the one before.
         depths = tf.fill(tf.shape(state.rows), depth)
         logits = tf.tensor_scatter_nd_update(state.logits, places, now)
         exit_depth = tf.tensor_scatter_nd_update(state.exit_depth, places, depths)
@@ -161,11 +160,11 @@ def _step(model, rule, layer, weights):
 
 
 def _unfinished(kept, done):
-    """Returns the tensors of unfinished rows, without the padding common to all."""
+    """Returns the tensors of unfinished rows, without columns of padding only."""
     places = tf.where(~done)[:, 0]
     rows, x, mask, now, counts = (tf.gather(tensor, places) for tensor in kept)
     is_real = tf.cast(mask > 0, tf.int32)
     ends = tf.reduce_max(is_real * tf.range(1, tf.shape(mask)[1] + 1), axis=1)
-    # Of no rows the largest is the least integer.
+    # Without rows, the maximum is the smallest integer.
     longest = tf.maximum(tf.reduce_max(ends), 1)
     return rows, x[:, :longest], mask[:, :longest], now, counts

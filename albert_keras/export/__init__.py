@@ -1,4 +1,4 @@
-"""Export of models to files that run without this package; one module a format."""
+"""Export of models to files that run without this package, one module for each format."""
 
 import lazy_loader
 

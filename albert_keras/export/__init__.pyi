@@ -1,4 +1,3 @@
-from .calibrated import export_calibrated_tflite as export_calibrated_tflite
 from .exported_model import ExportedModel as ExportedModel
 from .formats import EXPORTERS as EXPORTERS
 from .formats import ExportFormat as ExportFormat
@@ -7,4 +6,5 @@ from .formats import load_exported as load_exported
 from .onnx import export_onnx as export_onnx
 from .saved_model import export_saved_model as export_saved_model
 from .serving import export_serving as export_serving
+from .tflite import export_calibrated_tflite as export_calibrated_tflite
 from .tflite import export_tflite as export_tflite

@@ -1,4 +1,4 @@
-"""Files beside the graph of an exported model: labels, and the preprocessor of ids."""
+"""Files beside the graph of an exported model: labels, tokenizer and preprocessor."""
 
 import pathlib
 import re
@@ -8,32 +8,27 @@ import zipfile
 import zlib
 
 import keras
-import keras_hub
 
 from albert_keras.checks import check_json, shortened
+from albert_keras.export import signatures
+from albert_keras.export.text.kinds import task_beside, write_task
 from albert_keras.models.classes import is_multi_label
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.system.files import write_json
 from albert_keras.tokenizers.base import EncoderTokenizer
 
 LABELS_FILE = "labels.txt"
-# Used for multi-label models.
+# For models whose classes may hold together.
 MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
 TOKENIZER_FILE = "tokenizer.json"
 
-# Those that make all inputs of a model from texts.
-TEXT_PREPROCESSORS = (
-    keras_hub.models.TextClassifierPreprocessor,
-    keras_hub.models.TextEmbedderPreprocessor,
-)
 # Names of associated files that are read; other programs may add others.
 _READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
-# Beside a small model the vocabulary is most of a file, at a third of its size.
+# Beside a small model the vocabulary is most of a file, compressed to a third.
 _LARGEST_FACTOR = 8
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What Python raises on damaged archives.
+# What Python raises for damaged archives.
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError),
     *(OSError, OverflowError, RuntimeError, ValueError),
@@ -54,29 +49,47 @@ def measured(path):
     return Exported(path, sum(file.stat().st_size for file in files))
 
 
-def write_associated_files(
-    folder, model, labels=None, preprocessor=None, tokenizer=None
+def write_beside(
+    folder, model, labels, task=None, preprocessor=None, *, takes_text=False
 ):
-    """Writes the labels of a model, and a preprocessor as a preset without weights.
+    """Writes what `load_beside` reads: labels, task, and the tokenizer of a model of ids.
 
-    Without a preprocessor a tokenizer alone may be written.
+    Args:
+        folder: str or path.
+        model: One of our models.
+        labels: List of str, or `None`.
+        task: Task of the model. Default for a model of ids: that of its preprocessor.
+        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
+        takes_text: bool. Whether the graph has the tokenizer.
+
+    Raises:
+        ValueError: If the model lacks embeddings for some tokens of the tokenizer.
     """
-    if any(given is not None for given in (labels, preprocessor, tokenizer)):
-        pathlib.Path(folder).mkdir(exist_ok=True)
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
     if labels is not None:
         name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
-        pathlib.Path(folder, name).write_text("\n".join(labels), "utf-8")
-    if preprocessor is not None:
-        # Without the backbone's config keras-hub does not read a folder as a preset.
-        config = keras.saving.serialize_keras_object(getattr(model, "backbone", model))
-        write_json(pathlib.Path(folder, "config.json"), config)
-        preprocessor.save_to_preset(str(folder))
-    elif tokenizer is not None:
-        tokenizer.save_to_preset(str(folder))
+        (folder / name).write_text("\n".join(labels), "utf-8")
+    if not takes_text:
+        preprocessor = preprocessor or signatures.own_preprocessor(model)
+        tokenizer = getattr(task or preprocessor, "tokenizer", None)
+        if tokenizer is not None:
+            signatures.check_vocabulary(model, tokenizer)
+        task = task_beside(model, tokenizer, task)
+        if preprocessor is not None:
+            # keras-hub reads a folder as a preset only if it has a backbone's config.
+            backbone = getattr(model, "backbone", model)
+            config = keras.saving.serialize_keras_object(backbone)
+            write_json(folder / "config.json", config)
+            preprocessor.save_to_preset(str(folder))
+        elif task is not None:
+            task.tokenizer.save_to_preset(str(folder))
+    if task is not None:
+        write_task(folder, task, is_of_ids=not takes_text)
 
 
 def append_files(path, folder):
-    """Appends the files of a folder to a TFLite file as a zip, as its metadata does."""
+    """Appends the files of a folder to a TFLite file as a zip, like TFLite metadata."""
     files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
     if not files:
         return
@@ -96,39 +109,25 @@ def extract_files(path, folder):
     if not zipfile.is_zipfile(path):
         return
     try:
-        contents = _read_members(path)
+        with zipfile.ZipFile(path) as archive:
+            num_bytes = sum(member.file_size for member in archive.infolist())
+            largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
+            if num_bytes > largest:
+                raise ValueError(f"{num_bytes} bytes, more than {largest}")
+            members = [m for m in archive.infolist() if _READ.fullmatch(m.filename)]
+            if any(member.compress_type not in _METHODS for member in members):
+                raise ValueError("a file that is not compressed by deflate")
+            # It reads no more than the stated sizes; the checksums find longer files.
+            archive.extractall(folder, members)
     except _ZIP_ERRORS as error:
         raise ValueError(
             "The associated files of a TFLite file must be whole, and not much larger "
-            f"than it. Received: '{path}': {shortened(str(error))}."
+            f"than the file. Received: '{path}': {shortened(str(error))}."
         ) from error
-    for name, content in contents.items():
-        file = pathlib.Path(folder, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-
-
-def _read_members(path):
-    """Returns a dict of bytes, the associated files that are read."""
-    with zipfile.ZipFile(path) as archive:
-        num_bytes = sum(member.file_size for member in archive.infolist())
-        largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
-        if num_bytes > largest:
-            raise ValueError(f"{num_bytes} bytes, more than {largest}")
-        contents = {}
-        for member in archive.infolist():
-            if not _READ.fullmatch(member.filename):
-                continue
-            if member.compress_type not in _METHODS:
-                raise ValueError(f"{member.filename} is not compressed by deflate")
-            with archive.open(member) as stream:
-                # No more than it claims; if it holds more, the checksum tells.
-                contents[member.filename] = stream.read(member.file_size)
-    return contents
 
 
 def read_labels(folder):
-    """Returns the labels that were written to a folder, and whether several may hold.
+    """Returns the labels in a folder, and whether several may hold.
 
     The labels are a list, or `None` if there are none.
     """
@@ -146,31 +145,22 @@ def read_labels(folder):
 
 
 def read_tokenizer(folder):
-    """Returns the tokenizer that was written to a folder, or `None` if there is none."""
+    """Returns the tokenizer in a folder, or `None` if there is none."""
     if not pathlib.Path(folder, TOKENIZER_FILE).is_file():
         return None
     return EncoderTokenizer.from_preset(str(folder))
 
 
-def read_text_preprocessor(folder, sequence_length=None):
-    """Returns the preprocessor in a folder, which needs no backbone.
-
-    Args:
-        folder: str or path.
-        sequence_length: int. The fixed length of a model's rows, or `None` for that of
-            the preprocessor.
+def read_packing(folder):
+    """Returns how the preprocessor in a folder packs texts.
 
     Returns:
-        `AlbertTextClassifierPreprocessor`, or `None` if there is none that makes all
-        inputs from texts.
+        Tuple of `sequence_length` and `takes_pairs`, or `None` if there is no
+        preprocessor that makes all inputs from texts.
     """
     saved = registered_class(folder, PREPROCESSOR_FILE)
-    if saved is None or not issubclass(saved, TEXT_PREPROCESSORS):
+    if saved is None or not issubclass(saved, signatures.TEXT_PREPROCESSORS):
         return None
     config = read_object(folder, PREPROCESSOR_FILE)["config"]
     check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)
-    return AlbertTextClassifierPreprocessor(
-        EncoderTokenizer.from_preset(folder),
-        sequence_length=sequence_length or config["sequence_length"],
-        takes_pairs=config.get("takes_pairs", False),
-    )
+    return config["sequence_length"], config.get("takes_pairs", False)

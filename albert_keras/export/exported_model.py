@@ -1,4 +1,4 @@
-"""Prediction with an exported model, by the files beside it: one way for all formats."""
+"""Prediction with exported models, the same for all formats."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.export import associated_files, signatures
-from albert_keras.export.text.kinds import read_task, task_beside, write_task
+from albert_keras.export.text.kinds import read_task
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import (
     MultiLabelTask,
@@ -19,13 +19,12 @@ from albert_keras.text import in_text_batches
 
 
 class ExportedModel:
-    """An exported model loaded for prediction: samples in, answers out.
+    """An exported model, loaded for prediction.
 
     Args:
-        task: Task of the samples. That of classes, numbers and vectors of texts is a
-            `TextTask`.
-        run: Function from rows of the task, a batch size, and whether there is to be
-            `sequence_output`, to the task's predictions; or, of such texts, to a dict of
+        task: Task of the samples; for classes, numbers and vectors a `TextTask`.
+        run: Function from rows of the task, a batch size and whether to return
+            `sequence_output`, to the task's predictions, or for a `TextTask` to a dict of
             NumPy arrays `(num_rows, ...)`.
     """
 
@@ -33,22 +32,22 @@ class ExportedModel:
         self.task, self.run = task, run
 
     def predict(self, samples, batch_size=32, *, all_positions=False):
-        """Returns the answers to samples, in batches of texts of similar length.
+        """Returns predictions for samples.
 
         Args:
-            samples: List, as `LoadedModel.predict` takes it.
-            batch_size: int. Samples of a batch, on average; batches have about the same
-                number of characters.
-            all_positions: bool. Whether a backbone gives `sequence_output` too, with
+            samples: List, as for `LoadedModel.predict`.
+            batch_size: int. Samples of a batch, on average. Batches hold texts of similar
+                length and have about the same number of characters.
+            all_positions: bool. Whether a backbone returns `sequence_output` too, with
                 zeros after the tokens of a batch.
 
         Returns:
-            Of classifiers, regressions and backbones of texts, a dict of NumPy arrays
-            `(num_samples, ...)`: `logits`, `probabilities` and, if labels were exported,
-            `label` (str); of a regression `score`; of an embedder `embedding`; of a
-            backbone `pooled_output` and, if text is in the graph, `mean_output`. Of other
-            heads, and of texts that are not cut at their beginnings, what
-            `load_run(...).predict` of the same model returns, a list of dicts.
+            For text classifiers, regression, embedders and backbones a dict of NumPy
+            arrays `(num_samples, ...)`. A classifier has `logits`, `probabilities` and,
+            if labels were exported, `label` (str); regression has `logits` and `score`;
+            an embedder has `embedding`; a backbone has `pooled_output` and, if the graph
+            takes text, `mean_output`. For other heads, and for classifiers that read more
+            than the beginnings of texts, the list of dicts of `load_run(...).predict`.
 
         Raises:
             TypeError, ValueError: If a sample does not fit the task.
@@ -61,14 +60,14 @@ class ExportedModel:
         return self.task.describe(PreparedRows(rows, None), found)
 
     def predict_rows(self, rows, batch_size):
-        """Returns the answers to rows of the task, as those of a run.
+        """Returns predictions for rows of the task, as for a run.
 
         Returns:
-            Tuple of the task, predictions as it has them, and exit depths or `None`. A
-            classifier without names of its classes has their numbers as labels.
+            Tuple of the task, its predictions, and exit depths or `None`. The labels of a
+            classifier without names of classes are numbers.
 
         Raises:
-            ValueError: If the task has no scores, as that of a backbone.
+            ValueError: If the model has no scores, such as a backbone.
         """
         found = self.run(rows, batch_size)
         if not isinstance(found, dict):
@@ -81,7 +80,7 @@ class ExportedModel:
                 f"Received: one that gives {', '.join(found)}."
             )
         if probabilities is None or outputs.shape[1] == 1:
-            # A number, or the probability of the only class.
+            # A number, or the probability of a single class.
             task = TextRegressionTask(columns=self.task.columns)
         else:
             labels = self.task.labels or map(str, range(outputs.shape[1]))
@@ -93,32 +92,6 @@ class ExportedModel:
         return task, outputs, found.get("exit_depth")
 
 
-def write_beside(folder, model, labels, task=None, preprocessor=None):
-    """Writes what `load_beside` reads: labels, preprocessor, and the task that makes ids.
-
-    Args:
-        folder: str or path.
-        model: One of our models.
-        labels: List of str, or `None`.
-        task: Task of the model. Default: that of its preprocessor.
-        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
-
-    Raises:
-        ValueError: If the model lacks embeddings for some pieces of the tokenizer.
-    """
-    preprocessor = preprocessor or signatures.own_preprocessor(model)
-    tokenizer = getattr(task or preprocessor, "tokenizer", None)
-    if tokenizer is not None:
-        signatures.check_vocabulary(model, tokenizer)
-    task = task_beside(model, tokenizer, task)
-    tokenizer = getattr(task, "tokenizer", None)
-    associated_files.write_associated_files(
-        folder, model, labels, preprocessor, tokenizer
-    )
-    if task is not None:
-        write_task(folder, task, is_of_ids=True)
-
-
 def load_beside(path, folder, run, inputs, names=()):
     """Returns the `ExportedModel` of a graph and the files beside it.
 
@@ -128,8 +101,8 @@ def load_beside(path, folder, run, inputs, names=()):
         run: Function from a dict of inputs and the name of a signature, by default the
             first, to a dict of NumPy arrays. Inputs are int32 arrays, or lists of str or
             of lists of str.
-        inputs: Dict from the names of the first signature's inputs to their shapes, in
-            which an axis of free size has no positive integer.
+        inputs: Dict from the names of the first signature's inputs to their shapes. Axes
+            of any size are not positive integers.
         names: Names of the signatures that take text.
 
     Raises:
@@ -137,7 +110,7 @@ def load_beside(path, folder, run, inputs, names=()):
     """
     tokenizer = associated_files.read_tokenizer(folder)
     kind, task = read_task(folder, tokenizer)
-    # TFLite files of 0.2.0 have text of kinds too, which is no longer read.
+    # Text signatures of kinds in TFLite files of version 0.2.0 are no longer read.
     if kind is not None and kind.signature in names:
         return _of_a_kind(kind, task, run)
     if kind is None and inputs and {*inputs} <= {*signatures.TEXT_INPUTS}:
@@ -152,9 +125,11 @@ def load_beside(path, folder, run, inputs, names=()):
         run, length = _with_sizes(run, inputs["token_ids"])
         if task is not None:
             return _of_ids(task, run)
-        preprocess = associated_files.read_text_preprocessor(folder, length)
-        if preprocess is not None:
-            return _of_packed_texts(folder, run, preprocess)
+        packing = associated_files.read_packing(folder)
+        if packing is not None:
+            longest, takes_pairs = packing
+            call = _packed(run, tokenizer.encoder, length or longest)
+            return _of_texts(folder, call, takes_pairs, True)
     raise ValueError(
         "An exported model must take text, or have a tokenizer and a preprocessor or a "
         f"task beside it, to predict from text. Received: path={str(path)!r} with inputs "
@@ -163,7 +138,7 @@ def load_beside(path, folder, run, inputs, names=()):
 
 
 def _of_a_kind(kind, task, run):
-    """Returns the model whose graph answers text like a task of `TEXT_KINDS`."""
+    """Returns the model of a graph that answers text like a task of `TEXT_KINDS`."""
 
     def call(columns):
         return run(dict(zip(kind.inputs, columns, strict=True)), kind.signature)
@@ -176,11 +151,11 @@ def _of_a_kind(kind, task, run):
 
 
 def _of_ids(task, run):
-    """Returns the model of ids that its task makes."""
+    """Returns the model of a graph of ids, which the task makes."""
 
     def forward(features):
         outputs = run(features)
-        # As the Keras model gives them: without what was added.
+        # The Keras model returns this output alone.
         names = [name for name in ("logits", "probabilities") if name in outputs]
         return outputs[names[0]] if names else outputs
 
@@ -190,23 +165,22 @@ def _of_ids(task, run):
     return ExportedModel(task, run_rows)
 
 
-def _of_packed_texts(folder, run, preprocess):
-    """Returns the model of ids of the beginnings of texts."""
-    encoder, longest = preprocess.tokenizer.encoder, preprocess.sequence_length
+def _packed(run, encoder, sequence_length):
+    """Returns a function from a list of texts, or of texts and pairs, to outputs."""
 
     def call(columns):
-        # In Python, which is quicker than a graph for few texts.
-        examples = pack_texts(encoder, *columns, sequence_length=longest)
+        # Python is faster than a graph for few texts.
+        examples = pack_texts(encoder, *columns, sequence_length=sequence_length)
         rows = np.arange(examples.num_examples)
         return run(examples.padded(rows, examples.lengths.max()))
 
-    return _of_texts(folder, call, preprocess.takes_pairs, True)
+    return call
 
 
 def _of_texts(folder, call, takes_pairs, takes_both):
-    """Returns the model of classes, numbers or vectors of texts.
+    """Returns the model of a graph that gives classes, numbers or vectors of texts.
 
-    `call` is a function from a list of texts, or of them and second texts, to outputs.
+    `call` is a function from a list of texts, or of texts and second texts, to outputs.
     """
     labels, several_hold = associated_files.read_labels(folder)
     kind = MultiLabelTask if several_hold else TextClassificationTask
@@ -243,9 +217,9 @@ def _of_texts(folder, call, takes_pairs, takes_both):
 
 
 def _with_sizes(run, shape):
-    """Returns a function of rows of any number and length, and the fixed length or None.
+    """Returns a function of any number of rows of any length, and the fixed length.
 
-    `shape` is that of the `token_ids` that `run` takes.
+    The fixed length is `None` if `run` takes any. `shape` is that of its `token_ids`.
     """
     num_rows, *_, length = (
         size if isinstance(size, int) and size > 0 else None for size in shape
@@ -260,9 +234,9 @@ def _with_sizes(run, shape):
 
 
 def in_parts(run, num_rows):
-    """Returns a function on any number of rows, of one that takes so many at a time.
+    """Returns a function of any number of rows that calls `run` on `num_rows` at a time.
 
-    Both are from a dict of arrays to one. The last rows are filled up with copies.
+    Both map a dict of arrays to a dict of arrays. Copies fill up the last rows.
     """
 
     def part_of(values, start):
@@ -283,9 +257,9 @@ def in_parts(run, num_rows):
 def _padded(name, values, length):
     """Returns int32 inputs, padded at the end to a length if there is one."""
     values = np.asarray(values, "int32")
-    # Other inputs hold places in the sequence.
+    # Inputs of positions have another axis.
     if length is None or name.endswith("_positions"):
         return values
-    # Where the mask is 0, the ids do not count.
+    # Ids have no effect where the mask is 0.
     room = length - values.shape[-1]
     return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, room)])

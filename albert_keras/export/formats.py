@@ -1,4 +1,4 @@
-"""Registry of the export formats, and recognition of exported files."""
+"""Registry of export formats."""
 
 import dataclasses
 import pathlib
@@ -16,9 +16,9 @@ class ExportFormat:
 
     Args:
         write: Function `(model, path, tokenizer=None, labels=None,
-            sequence_length=None, **options)`, which returns an `Exported`.
+            sequence_length=None, **options)` that returns an `Exported`.
         load: Function from a path to an `ExportedModel`.
-        recognizes: Function from a path to bool. Whether the content is of the format.
+        recognizes: Function from a path to bool. Whether the content has the format.
         files: str. Description of the files, for error messages.
         default_inputs: `"text"` or `"ids"`, the default of the `export` command.
         options: Tuple of str. Names of further options of `write`.
@@ -42,7 +42,7 @@ _SAVED_MODEL = ExportFormat(
 )
 EXPORTERS = {
     "saved_model": _SAVED_MODEL,
-    # Its version is a SavedModel.
+    # A version for TensorFlow Serving is a SavedModel.
     "serving": dataclasses.replace(_SAVED_MODEL, write=export_serving),
     "tflite": ExportFormat(
         *(export_tflite, load_tflite, is_tflite, "a TFLite file"),
@@ -56,29 +56,29 @@ EXPORTERS = {
 
 
 def is_exported(path):
-    """Returns whether `path` is an exported model rather than another folder."""
+    """Returns whether `path` is an exported model."""
     recognized = any(format.recognizes(path) for format in EXPORTERS.values())
-    # Runs and presets are folders, so that any file is meant as an exported model.
+    # Runs and presets are folders, so a file can only be an exported model.
     return recognized or pathlib.Path(path).is_file()
 
 
 def load_exported(path):
-    """Loads an exported model that takes text, or has its tokenizer beside it.
+    """Loads an exported model that takes text, or that has its tokenizer beside it.
 
-    A SavedModel is a program that can write files: load only those that you trust.
+    A SavedModel is a program that can write files. Load only SavedModels that you trust.
 
     Args:
-        path: str or path. A SavedModel folder, a TFLite file or an ONNX folder, told
-            apart by content.
+        path: str or path. A SavedModel folder, a TFLite file or an ONNX folder. The
+            content tells the format.
 
     Returns:
-        `ExportedModel`, whose `predict` says what it takes and gives.
+        `ExportedModel`; see its `predict`.
 
     Raises:
-        FileNotFoundError: If there is nothing.
+        FileNotFoundError: If there is no such path.
         ImportError: If the runtime of the format is absent.
-        ValueError: If it is of none of the formats, is damaged, or takes ids and has no
-            tokenizer beside it.
+        ValueError: If the content has none of the formats or is damaged, or if the model
+            takes ids and has no tokenizer beside it.
 
     Example:
 
@@ -89,8 +89,8 @@ def load_exported(path):
     """
     if not pathlib.Path(path).exists():
         raise FileNotFoundError(
-            f"`path` must be an exported model. Received: path={str(path)!r}, where "
-            "there is nothing."
+            f"`path` must be an exported model. Received: path={str(path)!r}, which does "
+            "not exist."
         )
     for format in EXPORTERS.values():
         if format.recognizes(path):

@@ -1,4 +1,4 @@
-"""ONNX models as Hugging Face's: their inputs and outputs, and the files beside them."""
+"""Hugging Face's names of inputs and outputs of ONNX models, and the files for it."""
 
 import functools
 
@@ -15,7 +15,7 @@ from albert_keras.system.files import read_json, write_json
 # Where transformers.js and Optimum look for it.
 MODEL_FILE = "onnx/model.onnx"
 
-# Theirs by ours. Other outputs have the same name, but for those that they have not.
+# Hugging Face's names by those of this package. Other outputs have the same name.
 NAMES = {
     "token_ids": "input_ids",
     "padding_mask": "attention_mask",
@@ -24,9 +24,10 @@ NAMES = {
     "pooled_output": "pooler_output",
     "mlm_logits": "logits",
 }
-OURS_ALONE = ("probabilities", "score", "sop_logits")
-# By head, what differs from a checkpoint. transformers.js (4.3) has no tagger of ALBERT;
-# those of BERT take the same inputs.
+# Outputs that Hugging Face's models do not have.
+WITHOUT_NAME = ("probabilities", "score", "sop_logits")
+# By head, what differs from a checkpoint's config. transformers.js (4.3) has no ALBERT
+# tagger; BERT's takes the same inputs.
 CONFIG_VALUES = {
     "pretraining": {"architectures": ["AlbertForMaskedLM"]},
     "token_classification": {
@@ -36,15 +37,14 @@ CONFIG_VALUES = {
 }
 
 
-def by_their_names(model, **sizes):
+def renamed_function(model, **sizes):
     """Returns a function of int64 tensors by transformers' names, and their specs.
 
-    Its outputs are those of transformers: of a classifier logits, whatever its
-    activation, and of a masked language model those of every position. `sizes` are those
-    of `serve_features`.
+    Its outputs are transformers': logits for a classifier, whatever its activation, and
+    logits of all positions for a masked language model. `sizes` are arguments of
+    `serve_features`.
     """
-    is_classifier = hasattr(model, "num_classes")
-    if is_classifier and activation_of(model) is not keras.activations.linear:
+    if activation_of(model) is not keras.activations.linear:
         weights = model.get_weights()
         model = on_backbone(model, model.backbone, activation=None)
         model.set_weights(weights)
@@ -52,41 +52,40 @@ def by_their_names(model, **sizes):
     if isinstance(model, AlbertTextEmbedder):
         run = functools.partial(_embed, model)
     serve = serve_features(model, run=run, **sizes)
-    _, ours = serve.structured_input_signature
+    _, inputs = serve.structured_input_signature
+    names = {name: NAMES[name] for name in NAMES if name in inputs}
     specs = {
-        theirs: tf.TensorSpec(ours[name].shape, tf.int64, theirs)
-        for name, theirs in NAMES.items()
-        if name in ours
+        names[name]: tf.TensorSpec(inputs[name].shape, tf.int64, names[name])
+        for name in names
     }
 
     def renamed(**features):
-        known = {name: theirs for name, theirs in NAMES.items() if theirs in specs}
-        ids = {name: tf.cast(features[known[name]], tf.int32) for name in known}
-        if "mask_positions" in ours:
+        ids = {name: tf.cast(features[names[name]], tf.int32) for name in names}
+        if "mask_positions" in inputs:
             shape = tf.shape(ids["token_ids"])
             ids["mask_positions"] = tf.broadcast_to(tf.range(shape[1]), shape)
         outputs = serve(**ids)
-        return {NAMES.get(n, n): outputs[n] for n in outputs if n not in OURS_ALONE}
+        return {NAMES.get(n, n): outputs[n] for n in outputs if n not in WITHOUT_NAME}
 
     return renamed, specs
 
 
 def _embed(model, features):
-    """Returns the outputs of an embedder, as Optimum names them."""
+    """Returns the outputs of an embedder by Optimum's names."""
     tokens = model.backbone(features, training=False)["sequence_output"]
     embedding = model.pool(tokens, features["padding_mask"])
     return {"token_embeddings": tokens, "sentence_embedding": embedding}
 
 
 def write_beside(folder, model, head, labels, tokenizer):
-    """Writes `config.json` and a tokenizer's files, as for transformers."""
+    """Writes `config.json` and a tokenizer's files for transformers."""
     if tokenizer is not None:
         check_vocabulary(model, tokenizer)
-    # In a browser transformers.js looks for a quantized model by default.
+    # By default transformers.js looks for a quantized model in a browser.
     others = {"transformers.js_config": {"dtype": "fp32"}} | CONFIG_VALUES.get(head, {})
     huggingface.write_config(model, head, folder, tokenizer, labels, **others)
     file = folder / "tokenizer_config.json"
     stated = read_json(file) if file.is_file() else {}
     if stated.get("tokenizer_class") == "PreTrainedTokenizerFast":
-        # transformers.js gives token types where the class is known to have them.
+        # transformers.js returns token types only for classes that it knows.
         write_json(file, {**stated, "tokenizer_class": "AlbertTokenizer"})

@@ -1,4 +1,4 @@
-"""ONNX: for ONNX Runtime and every program that reads its format."""
+"""ONNX, for ONNX Runtime and other programs that read the format."""
 
 import json
 import pathlib
@@ -7,8 +7,8 @@ from albert_keras.checks import check_choice, import_optional
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.saving import head_to_write
 from albert_keras.export import huggingface_names, signatures
-from albert_keras.export.associated_files import measured
-from albert_keras.export.exported_model import load_beside, write_beside
+from albert_keras.export.associated_files import measured, write_beside
+from albert_keras.export.exported_model import load_beside
 from albert_keras.export.onnx_graph import onnx_model
 from albert_keras.models.copies import in_precision
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
@@ -29,32 +29,31 @@ def export_onnx(
 ):
     """Writes a model of ids as a folder with `model.onnx` and its preprocessor.
 
-    The graph takes the model's int32 inputs by name, of any batch size and length, and
-    gives the float32 outputs of `export_saved_model`, without `label`; of a joint
-    question answerer those of its `beam_model`. Shared weights are stored once. ONNX
-    Runtime alone runs it; the tokenizer, `labels.txt` and the task beside it are for
-    `load_exported` and other programs. Free axes are named `batch`, `length`, `masks`,
-    `choices`; the metadata have the head as `task`, the most tokens of a row as
-    `sequence_length`, and the `labels` as JSON.
+    The graph takes the model's int32 inputs by name, of any batch size and length (for a
+    joint question answerer the inputs of its `beam_model`). It returns the float32
+    outputs of `export_saved_model`, without `label`. Shared weights are stored once.
+    ONNX Runtime needs only `model.onnx`; the tokenizer, `labels.txt` and the task beside
+    it are for `load_exported` and other programs. Axes of any size are named `batch`,
+    `length`, `masks` and `choices`. The metadata have the head as `task`, the maximum
+    number of tokens as `sequence_length`, and the `labels` as JSON.
 
-    With `names="huggingface"` the folder is one of transformers.js and Optimum instead:
-    `onnx/model.onnx` with the int64 inputs `input_ids`, `attention_mask` and
-    `token_type_ids` and transformers' outputs (of an embedder Optimum's
-    `token_embeddings` and `sentence_embedding`), `config.json` and the files of the
-    tokenizer. `load_exported` does not read it.
+    With `names="huggingface"` the folder is for transformers.js and Optimum instead. It
+    has `onnx/model.onnx`, `config.json` and the files of the tokenizer. The graph has the
+    int64 inputs `input_ids`, `attention_mask` and `token_type_ids` and transformers'
+    outputs; for an embedder Optimum's `token_embeddings` and `sentence_embedding`.
+    `load_exported` does not read such a folder.
 
-    There is no text in the graph: SentencePiece in ONNX Runtime's extensions ends a text
-    at a NUL, where the tokenizer goes on. Other ids are equal (3,461 lines of English
-    and Chinese).
+    The graph does not take text: SentencePiece in ONNX Runtime's extensions ends a text
+    at a NUL character. All other ids were equal, for 3,461 lines of English and Chinese.
 
     Args:
-        model: One of our models. One with exits goes to full depth.
+        model: One of our models. A model with exits is exported at full depth.
         path: str or path. The folder to write; one with `model.onnx` is replaced.
         tokenizer: With `names`, the tokenizer to store, by default that of the task or
-            the preprocessor. Else `None`: the graph takes ids.
+            the preprocessor. Otherwise `None`.
         labels: As for `export_saved_model`.
         sequence_length: int. A fixed length of the rows of ids; default: any length.
-        task: As for `export_saved_model`, of any head.
+        task: As for `export_saved_model`, for any head.
         batch_size: int. A fixed number of rows; default: any number.
         names: `None`, or `"huggingface"` for the names and files of transformers.
 
@@ -62,8 +61,8 @@ def export_onnx(
         `Exported`: the `path`, and `num_bytes` of all files.
 
     Raises:
-        ValueError: If there is a tokenizer, a size does not fit the model, or
-            transformers has no such head.
+        ValueError: If there is a tokenizer without `names`, if a size does not fit the
+            model, or if transformers has no such head.
         ImportError: If tf2onnx is absent.
 
     Example:
@@ -80,8 +79,8 @@ def export_onnx(
     signatures.check_quantization(model, "ONNX", ("float8",), "Export the float model.")
     if tokenizer is not None and names is None:
         raise ValueError(
-            "An ONNX model takes ids, and the tokenizer of the model's preprocessor or "
-            f"task is stored beside it. Received: tokenizer={tokenizer!r}."
+            "An ONNX model takes ids; the tokenizer of the model's preprocessor or task "
+            f"is stored beside it. Received: tokenizer={tokenizer!r}. Leave it out."
         )
     head = head_of(model)
     if names:
@@ -91,7 +90,7 @@ def export_onnx(
     labels = signatures.choose_labels(model, labels)
     model = in_precision(model)
     if names:
-        serve, specs = huggingface_names.by_their_names(model, **sizes)
+        serve, specs = huggingface_names.renamed_function(model, **sizes)
     else:
         serve = signatures.serve_features(signatures.predicting_model(model), **sizes)
         _, specs = serve.structured_input_signature

@@ -1,13 +1,13 @@
-"""The graph of an ONNX model: its conversion, the names of its axes, its metadata."""
+"""Conversion of a function to an ONNX graph, with names of axes and metadata."""
 
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
 
-# LayerNormalization is one operation from 17 on; tf2onnx writes at most 18.
+# From 17 on LayerNormalization is one operation; tf2onnx writes at most 18.
 OPSET = 17
 
-# Free axes after the batch: of an input, and of outputs by the input that they follow.
+# Axes of any size after the batch: of an input, and of the outputs if there is an input.
 _INPUT_AXES = {"mask_positions": ("masks",)}
 _OUTPUT_AXES = {**_INPUT_AXES, "answer_mask": ("starts", "ends")}
 
@@ -16,8 +16,8 @@ def onnx_model(serve, specs, metadata):
     """Returns the bytes of the ONNX model of a function.
 
     Args:
-        serve: Function of tensors by name, to a dict of outputs.
-        specs: Dict of a `tf.TensorSpec` for each of them.
+        serve: Function of tensors by name that returns a dict of outputs.
+        specs: Dict of the inputs' `tf.TensorSpec` by name.
         metadata: Dict from str to str, the `metadata_props`.
 
     Raises:
@@ -40,10 +40,11 @@ def onnx_model(serve, specs, metadata):
 
 
 def _normalize_in_one(graph, nodes):
-    """Replaces what Keras computes a layer normalization of by the operation of ONNX.
+    """Replaces Keras' layer normalization, of several operations, by the one of ONNX.
 
-    Keras: `x * scale + (beta - mean * scale)`, `scale = gamma * rsqrt(variance +
-    epsilon)`. tf2onnx calls this before it replaces TensorFlow's operations.
+    Keras computes `x * scale + (beta - mean * scale)`, with `scale = gamma *
+    rsqrt(variance + epsilon)`. tf2onnx calls this before it replaces TensorFlow's
+    operations.
     """
     from tf2onnx.graph_matcher import GraphMatcher
     from tf2onnx.graph_matcher import OpTypePattern as Node
@@ -67,7 +68,7 @@ def _normalize_in_one(graph, nodes):
 
 
 def _name_axes(graph):
-    """Names the axes of free size, of which tf2onnx gives each a number of its own."""
+    """Names the axes of any size, which tf2onnx numbers."""
     ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in graph.input}
     rows = ("choices", "length") if 3 in ranks.values() else ("length",)
     outputs = next((_OUTPUT_AXES[name] for name in _OUTPUT_AXES if name in ranks), rows)

@@ -1,28 +1,24 @@
-"""SavedModel: for TensorFlow Serving and every TensorFlow program."""
+"""SavedModel, for TensorFlow Serving and other TensorFlow programs."""
 
 import pathlib
-import re
 
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import check_choice, import_optional
+from albert_keras.checks import check_choice, import_optional, shortened
 from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export import signatures
-from albert_keras.export.associated_files import measured, write_associated_files
-from albert_keras.export.exits import exit_options
-from albert_keras.export.exported_model import load_beside, write_beside
-from albert_keras.export.text.graph import text_signatures
-from albert_keras.export.text.kinds import task_to_serve, trace_text, write_task
-from albert_keras.export.text.row_groups import in_groups
+from albert_keras.export.associated_files import measured, write_beside
+from albert_keras.export.exported_model import load_beside
+from albert_keras.export.text.graph import in_groups, text_signatures
+from albert_keras.export.text.kinds import TEXT_KINDS, kind_of, task_to_serve
 from albert_keras.models.copies import in_precision
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
 
 # Dtype policies by quantization.
 PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
 GRAPH_FILE = "saved_model.pb"
-# Files beside the graph, which TensorFlow itself does not read.
+# Folder of files beside the graph, which TensorFlow does not read.
 EXTRA_ASSETS = "assets.extra"
 
 
@@ -36,53 +32,51 @@ def export_saved_model(
     exit_rule=None,
     quantization=None,
 ):
-    """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
+    """Writes a model as a SavedModel that takes token ids or, with a tokenizer, text.
 
-    A program must import `tensorflow_text` before it loads a SavedModel with a text
-    signature, so ids and text are two kinds of files. Every weight is stored once, in
-    float32, or in int8 after `quantize("int8")`. The graph computes in float32, whatever
-    the precision of the training, or in bfloat16.
+    A program must import `tensorflow_text` before it loads a SavedModel that takes text.
+    Every weight is stored once, in float32, or in int8 after `quantize("int8")`. The
+    graph computes in float32, whatever the precision of the training, or in bfloat16.
 
-    Without a tokenizer, `serving_default` takes the model's int32 inputs by name (of a
-    joint question answerer those of its `beam_model`), of any batch size and length;
-    the files of its preprocessor or task, if any, are beside the graph in
-    `assets.extra`, and `load_exported` predicts from text by them. With a tokenizer,
-    `serving_default` takes the strings `text`, and `serve_pairs` the strings `text` and
-    `text_pair`; of a model whose preprocessor takes pairs, both take pairs. The graph
-    tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A classifier
-    runs on groups of rows of similar length; the rows of a backbone, whose outputs have
-    the length as an axis, are padded to the longest of the batch.
+    Without a tokenizer, the signature `serving_default` takes the model's int32 inputs by
+    name (for a joint question answerer the inputs of its `beam_model`), of any batch size
+    and length. The folder `assets.extra` has the files of the model's preprocessor or
+    task, if any, with which `load_exported` predicts from text.
 
-    Other heads answer text as their tasks do, and say so in their classes: masked words
-    (`export.text.masked_words`), multiple choice (`choices`), tagging (`tagging`) and
-    question answering (`questions`). A backbone of text has `mean_output` too.
+    With a tokenizer, `serving_default` takes the strings `text`, and `serve_pairs` the
+    strings `text` and `text_pair`. Both take pairs if the model's preprocessor does. The
+    graph tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A
+    classifier runs on groups of rows of similar length. The rows of a backbone, whose
+    outputs have the length as an axis, are padded to the longest of the batch; it also
+    returns `mean_output`. Other heads answer text like their tasks, as documented by the
+    classes in `export.text`: `masked_words`, `choices`, `tagging` and `questions`.
 
-    Keras' `TFSMLayer` calls each signature, by its name or as `serve`, on the only input
-    or on a dict of several.
+    Keras' `TFSMLayer` calls each signature, by its name or as `serve`, with its only
+    input or a dict of inputs.
 
-    Outputs are float32 with the model's names; classifiers of texts or tokens have
-    `logits`, `probabilities` and, with labels of which one holds, the string `label`;
-    regression `logits` and `score`; embedders `embedding` alone.
+    Outputs are float32 and have the model's names. Classifiers of texts or tokens have
+    `logits`, `probabilities` and, with labels of classes that exclude each other, the
+    string `label`; regression has `logits` and `score`; embedders have `embedding`.
 
-    Rows leave an `AlbertEarlyExitClassifier` by its calibrated rule, or another one, in a
-    loop of the graph; the outputs have the int32 `exit_depth`.
+    An `AlbertEarlyExitClassifier` stops early, by its calibrated rule or `exit_rule`, in
+    a loop of the graph. Its outputs have the int32 `exit_depth`.
 
     Args:
         model: One of our models.
         path: str or path. The folder to write; a SavedModel in it is replaced.
         tokenizer: A tokenizer of this package, or `None` for a model of ids. `"auto"`
             means that of the task or the model's preprocessor, if it has one for text.
-        labels: list of str. Name of each class of a classifier. Default: the model's
-            own `labels`, if it has them.
-        sequence_length: int. Tokens that longer texts are truncated to, if there is a
-            tokenizer. Default: the preprocessor's length, else 128 or the model's number
-            of positions, whichever is less.
-        task: Task of another head than a classifier's, with options that the graph gets,
-            such as `null_threshold`, `max_answer_length` or `top_k`; that of
-            `load_run(...)`, for example. Default: the one of the model's preprocessor.
+        labels: list of str. Name of each class of a classifier. Default: the model's own
+            `labels`, if it has them.
+        sequence_length: int. Tokens that longer texts are truncated to, with a tokenizer.
+            Default: the preprocessor's length, else 128 or the model's number of
+            positions, whichever is less.
+        task: Task of another head than a classifier's, such as that of `load_run(...)`.
+            The graph gets its options, such as `null_threshold`, `max_answer_length` or
+            `top_k`. Default: the task of the model's preprocessor.
         exit_rule: `compression.ExitRule` of a model with exits, in place of its own.
-        quantization: `None` (float32) or `"bfloat16"`, for processors that multiply in it
-            (AVX-512 with bf16, AMX); on others it is slower.
+        quantization: `None` (float32) or `"bfloat16"`, for processors with bfloat16
+            instructions (AVX-512 with bf16, AMX); on others it is slower.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
@@ -102,36 +96,37 @@ def export_saved_model(
     signatures.check_backend()
     labels = signatures.choose_labels(model, labels)
     served = task_to_serve(model, tokenizer, sequence_length, task)
-    model = in_precision(model, PRECISIONS[quantization])
-    exits = exit_options(model, exit_early, exit_rule)
+    preprocessor = signatures.text_preprocessor(model)
     if served is None and tokenizer == "auto":
-        tokenizer = getattr(signatures.text_preprocessor(model), "tokenizer", None)
+        tokenizer = getattr(preprocessor, "tokenizer", None)
+    takes_text = served is not None or tokenizer is not None
+    model = in_precision(model, PRECISIONS[quantization])
+    exits = signatures.exit_options(model, exit_early, exit_rule)
     if served is not None:
-        functions = trace_text(model, served, labels)
+        functions = TEXT_KINDS[kind_of(served)].signatures(model, served)
     elif tokenizer is not None:
-        functions = _text_signatures(model, tokenizer, labels, sequence_length, exits)
+        longest = signatures.choose_sequence_length(
+            model, sequence_length, preprocessor
+        )
+        functions = text_signatures(
+            *(model, tokenizer, tokenizer.tokenize, longest),
+            takes_pairs=getattr(preprocessor, "takes_pairs", False),
+            options={name: {"labels": labels, **run} for name, run in exits.items()},
+            by_rows=in_groups,
+        )
     elif sequence_length is not None:
         raise ValueError(
-            "A SavedModel of ids takes any length; `sequence_length` needs a "
+            "A SavedModel of ids takes any length, so `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
-        functions = {
-            name: signatures.serve_features(
-                signatures.predicting_model(model), labels, **options
-            )
-            for name, options in exits.items()
-        }
+        functions = signatures.id_signatures(model, exits, labels)
     with atomic_folder(path) as folder:
         signatures.write_signatures(
             model, functions, folder, signatures.keras_endpoints(functions)
         )
-        if served is None and tokenizer is None:
-            write_beside(assets_of(folder), model, labels, task)
-        else:
-            write_associated_files(assets_of(folder), model, labels)
-        if served is not None:
-            write_task(assets_of(folder), served)
+        beside = served if takes_text else task
+        write_beside(assets_of(folder), model, labels, beside, takes_text=takes_text)
     return measured(path)
 
 
@@ -141,7 +136,7 @@ def is_saved_model(path):
 
 
 def assets_of(path):
-    """Returns the folder of the files that belong to a SavedModel: labels, tokenizer."""
+    """Returns the folder of a SavedModel's labels, tokenizer and other files."""
     return pathlib.Path(path, EXTRA_ASSETS)
 
 
@@ -157,22 +152,28 @@ def load_saved_model(path):
 
     def run(features, name=signatures.SERVING_SIGNATURE):
         tensors = {name: _as_tensor(value) for name, value in features.items()}
-        try:
-            outputs = loaded.signatures[name](**tensors)
-        except tf.errors.InvalidArgumentError as error:
-            # Of a `require`, without the names of operations around it.
-            failed = re.search(r"assertion failed: (.*)", error.message)
-            if failed is None:
-                raise
-            raise ValueError(failed[1]) from error
+        outputs = call_signature(loaded.signatures[name], tensors)
         return {name: _as_array(value) for name, value in outputs.items()}
 
     inputs = dict.fromkeys(inputs, (None, None))
     return load_beside(path, assets_of(path), run, inputs, loaded.signatures)
 
 
+def call_signature(signature, tensors):
+    """Returns a signature's outputs; raises a one-line ValueError for wrong inputs."""
+    try:
+        return signature(**tensors)
+    except tf.errors.InvalidArgumentError as error:
+        preamble = ("Graph execution error", "Detected at node", "<stack traces")
+        lines = filter(str.strip, error.message.splitlines())
+        reason = next(line for line in lines if not line.startswith(preamble))
+        raise ValueError(
+            shortened(reason.removeprefix("assertion failed: "))
+        ) from error
+
+
 def _as_tensor(values):
-    """Returns an array or a list of str as it is, and lists of str padded with `""`."""
+    """Returns a tensor; lists of str are padded with `""`."""
     if isinstance(values, list) and not isinstance(values[0], str):
         return tf.ragged.constant(values, tf.string, ragged_rank=1).to_tensor()
     return tf.constant(values)
@@ -185,17 +186,3 @@ def _as_array(tensor):
         return array
     decoded = [value.decode() for value in array.ravel().tolist()]
     return np.array(decoded, dtype=str).reshape(array.shape)
-
-
-def _text_signatures(model, tokenizer, labels, sequence_length, exits):
-    signatures.check_tokenizer(model, tokenizer)
-    own = signatures.text_preprocessor(model)
-    longest = signatures.choose_sequence_length(model, sequence_length, own)
-    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=longest)
-    return text_signatures(
-        model,
-        lambda texts: preprocessor(x=tuple(texts)),
-        signatures.takes_pairs(own),
-        {name: {"labels": labels, **options} for name, options in exits.items()},
-        in_groups,
-    )

@@ -1,4 +1,4 @@
-"""TFLite: one file for phones and small computers, run by LiteRT."""
+"""TFLite, for LiteRT on phones and small computers."""
 
 import functools
 import pathlib
@@ -8,23 +8,23 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.checks import check_choice, import_optional
+from albert_keras.compression import calibrate
+from albert_keras.compression.exit_inference import check_has_exits
 from albert_keras.compression.tensorflow_exits import exit_together
 from albert_keras.export import associated_files, signatures
-from albert_keras.export.exits import EXIT_LOGITS, exit_options
-from albert_keras.export.exported_model import in_parts, load_beside, write_beside
+from albert_keras.export.exported_model import in_parts, load_beside
 from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import MODELS_OF_KINDS
 from albert_keras.models.copies import in_precision
 from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
-from albert_keras.tokenizers.packing import pack_tensors
 from albert_keras.tokenizers.sentence_piece import split_digit_commas
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
 QUANTIZE_HERE = 'Export the float model, with `quantization="int8"`.'
-# In bytes 4 to 8 of a FlatBuffers file.
+# Bytes 4 to 8 of the file.
 FILE_IDENTIFIER = b"TFL3"
 
 
@@ -40,29 +40,30 @@ def export_tflite(
     task=None,
     batch_size=None,
 ):
-    """Writes a model as a TFLite file that takes ids or, with a tokenizer, text.
+    """Writes a model as a TFLite file that takes token ids or, with a tokenizer, text.
 
-    The signature `serving_default` takes the model's int32 inputs by name (of a joint
-    question answerer those of its `beam_model`), of any batch size and length (a program
-    that calls the interpreter resizes the inputs first), and runs without TensorFlow.
-    The tokenizer of a preprocessor or of a task, and the task of another head than a
-    classifier's, are stored as associated files, for `load_exported` and other programs.
+    The signature `serving_default` takes the model's int32 inputs by name (for a joint
+    question answerer the inputs of its `beam_model`), of any batch size and length. A
+    program that calls the interpreter resizes the inputs first. The file runs without
+    TensorFlow. The tokenizer of the preprocessor or task, and the task of another head
+    than a classifier's, are stored as associated files, for `load_exported` and other
+    programs.
 
     With `tokenizer` the signature takes the strings `text`, padded to the longest row of
-    the batch, and the file runs only with tensorflow-text's two custom operations. Ids
-    equal the tokenizer's, except for text with a Greek final sigma, and each byte that
-    is not UTF-8 is an unknown character. A model of segments has the signature
-    `serve_pairs` too, of `text` and `text_pair`. Models of masked words, multiple choice,
-    tagging and questions take ids.
+    the batch, and the file needs the two custom operations of tensorflow-text. Token ids
+    are the tokenizer's, with two exceptions: text with a Greek final sigma, and bytes
+    that are not UTF-8, each of which is an unknown character. A model with segments also
+    has the signature `serve_pairs`, of `text` and `text_pair`. Models of masked words,
+    multiple choice, tagging and questions take ids only.
 
-    Outputs have the names of `export_saved_model`; `load_exported` adds `label` from the
+    Outputs have the names of `export_saved_model`. `load_exported` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token
     table of a pretrainer in int8, which is stored for each of its two uses.
 
-    A row leaves an `AlbertEarlyExitClassifier` as in its SavedModel, with the same
-    signatures, but a batch takes as long as its last row: give rows one at a time, as
-    `load_exported` does. The signature `exit_logits` gives the logits of all depths;
-    `export_calibrated_tflite` chooses the rule on them.
+    An `AlbertEarlyExitClassifier` has the signatures of its SavedModel, but a batch takes
+    as long as its last row: pass single rows, as `load_exported` does. The signature
+    `exit_logits` returns the logits of all depths; `export_calibrated_tflite` chooses the
+    rule by them.
 
     Args:
         model: One of our models.
@@ -72,18 +73,17 @@ def export_tflite(
             dynamically): 4, 2 and 1 bytes a parameter.
         tokenizer: `AlbertTokenizer` to put in the graph of a classifier, a regression
             or a backbone, or `None`.
-        labels: as for `export_saved_model`.
+        labels: As for `export_saved_model`.
         sequence_length: int. With `tokenizer` as for `export_saved_model`. Without, a
             fixed length of the rows of ids, which delegates for other processors may
             need; default: any length.
         preprocessor: Preprocessor to store beside a model of ids. Default: the model's
             own, if it has one. `load_exported` uses that of a text classifier.
         exit_rule: As for `export_saved_model`.
-        task: As for `export_saved_model`, of any head.
-        batch_size: int. A fixed number of rows of ids, as LiteRT.js, LiteRT's
-            `CompiledModel` and delegates for other processors need it. The length is
-            then fixed too, without `sequence_length` as `export_saved_model` chooses it.
-            Default: any number.
+        task: As for `export_saved_model`, for any head.
+        batch_size: int. A fixed number of rows of ids, which LiteRT.js, LiteRT's
+            `CompiledModel` and delegates for other processors need. The length is then
+            fixed too, by default as for `export_saved_model`. Default: any number.
 
     Returns:
         `Exported`: the `path` and `num_bytes` of the file.
@@ -95,51 +95,47 @@ def export_tflite(
     ak.load_exported(exported.path).predict(["a charming journey"])["label"]
     ```
     """
-    _check_request(path, quantization, tokenizer, preprocessor, batch_size)
+    check_replaceable_file(path)
+    check_choice("quantization", quantization, QUANTIZATIONS)
     signatures.check_backend()
+    if tokenizer is not None:
+        _check_takes_text(model, tokenizer, preprocessor, batch_size)
     signatures.check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
     labels = signatures.choose_labels(model, labels)
     preprocessor = preprocessor or signatures.own_preprocessor(model)
     model = in_precision(model)
-    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
+    exits = signatures.exit_options(model, exit_together, exit_rule, all_depths=True)
     if tokenizer is None:
         if batch_size is not None:
             sequence_length = signatures.choose_sequence_length(
                 model, sequence_length, preprocessor
             )
         sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
-        run = signatures.predicting_model(model)
-        serve = functools.partial(signatures.serve_features, run, **sizes)
-        functions = {name: serve(**options) for name, options in exits.items()}
+        functions = signatures.id_signatures(model, exits, **sizes)
     else:
-        _check_takes_text(model, tokenizer)
         longest = signatures.choose_sequence_length(
             model, sequence_length, preprocessor
         )
-        pack = _text_packer(tokenizer, longest)
         functions = text_signatures(
-            model, pack, signatures.takes_pairs(preprocessor), exits
+            *(model, tokenizer, _lite_tokenizer(tokenizer), longest),
+            takes_pairs=getattr(preprocessor, "takes_pairs", False),
+            options=exits,
         )
+    takes_text = tokenizer is not None
     # The tokenizer's operations are custom ones; the model needs none.
-    has_custom_ops = tokenizer is not None
-    content = _convert(model, functions, quantization, has_custom_ops)
+    content = _convert(model, functions, quantization, allow_custom_ops=takes_text)
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
-        if tokenizer is None:
-            write_beside(folder, model, labels, task, preprocessor)
-        else:
-            associated_files.write_associated_files(folder, model, labels)
+        beside = None if takes_text else task
+        associated_files.write_beside(
+            folder, model, labels, beside, preprocessor, takes_text=takes_text
+        )
         temporary.write_bytes(content)
         associated_files.append_files(temporary, folder)
     return associated_files.measured(path)
 
 
-def _text_packer(tokenizer, sequence_length):
-    """Returns a function from a list of strings `(batch,)` to the features of rows.
-
-    Args:
-        tokenizer: `AlbertTokenizer`.
-        sequence_length: int. Tokens that longer texts are truncated to.
-    """
+def _lite_tokenizer(tokenizer):
+    """Returns an `AlbertTokenizer` as a function from strings to ids, for TFLite."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
@@ -148,7 +144,52 @@ def _text_packer(tokenizer, sequence_length):
         ids = pieces.tokenize(text)
         return split_digit_commas(ids, splits) if splits else ids
 
-    return lambda texts: pack_tensors([*map(encode, texts)], tokenizer, sequence_length)
+    return encode
+
+
+def export_calibrated_tflite(
+    model, path, texts, *, max_changed=0.01, confidence=0.95, **options
+):
+    """Writes a TFLite file whose exit rule is calibrated on the file's own answers.
+
+    Quantized weights give other logits than the model, so that the model's rule may
+    change more answers than it was calibrated for. This function writes the file,
+    computes its logits at all depths, lets `calibrate` choose the rule on them, and
+    writes the file again with that rule.
+
+    Args:
+        model: `AlbertEarlyExitClassifier` with a preprocessor.
+        path: str or path. The file to write.
+        texts: List of str, or of tuples of two for a model of pairs, without labels. The
+            model must not have been trained on them.
+        max_changed, confidence: As for `compression.calibrate`.
+        **options: Arguments of `export_tflite`, without `exit_rule`.
+
+    Returns:
+        Tuple of `Exported` and `compression.Calibration`.
+
+    Raises:
+        ValueError: If the model has no exits, or there are too few texts.
+
+    Example:
+
+    ```python
+    classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/exits")
+    exported, calibration = ak.export.export_calibrated_tflite(
+        classifier, "sst2.tflite", held_out_texts, quantization="int8"
+    )
+    calibration.chosen.rule, calibration.chosen.mean_depth
+    ```
+    """
+    check_has_exits(model)
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "model.tflite")
+        export_tflite(model, file, **options)
+        outputs = load_tflite(file, signature=signatures.EXIT_LOGITS).predict(texts)
+    budget = {"max_changed": max_changed, "confidence": confidence}
+    calibration = calibrate(outputs[signatures.EXIT_LOGITS], **budget)
+    rule = calibration.chosen.rule
+    return export_tflite(model, path, exit_rule=rule, **options), calibration
 
 
 def is_tflite(path):
@@ -161,10 +202,9 @@ def is_tflite(path):
 
 
 def load_tflite(path, signature=signatures.SERVING_SIGNATURE):
-    """Returns the `ExportedModel` of a TFLite file: see `load_exported`.
+    """Returns the `ExportedModel` of a signature of a TFLite file: see `load_exported`.
 
-    `signature` is what it computes: `exit_logits` of a model with exits gives the logits
-    of all depths.
+    The signature `exit_logits` of a model with exits returns the logits of all depths.
     """
     litert = import_optional("ai_edge_litert.interpreter", "lite")
     options = {"model_path": str(path), "num_threads": usable_cores()}
@@ -206,22 +246,23 @@ def load_tflite(path, signature=signatures.SERVING_SIGNATURE):
 
 
 def _in_parts(serve):
-    """Returns a function from a dict of arrays to one, of a signature.
+    """Returns a function from a dict of arrays to a dict of arrays, for a signature.
 
-    Of a model with exits a row leaves alone: a batch takes as long as its last row.
+    It passes the rows of a model with exits one by one, since a batch takes as long as
+    its last row.
     """
 
     def run(inputs):
         return serve(**inputs)
 
-    has_exits = {"exit_depth", EXIT_LOGITS} & set(serve.get_output_details())
+    has_exits = {"exit_depth", signatures.EXIT_LOGITS} & set(serve.get_output_details())
     first = next(iter(serve.get_input_details().values()))
     is_free = first["shape_signature"][0] == -1
     return in_parts(run, 1) if has_exits and is_free else run
 
 
 def _convert(model, functions, quantization, allow_custom_ops):
-    # From a SavedModel on disk: the other inputs of the converter lose variables.
+    # The converter loses variables unless it reads a SavedModel.
     with tempfile.TemporaryDirectory() as folder:
         signatures.write_signatures(model, functions, folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -235,14 +276,17 @@ def _convert(model, functions, quantization, allow_custom_ops):
         return converter.convert()
 
 
-def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
-    check_replaceable_file(path)
-    check_choice("quantization", quantization, QUANTIZATIONS)
-    if tokenizer is None:
-        return
+def _check_takes_text(model, tokenizer, preprocessor, batch_size):
+    """Checks the arguments of a graph that takes text."""
+    if isinstance(model, MODELS_OF_KINDS):
+        raise ValueError(
+            "In TFLite, only classifiers, regressions and backbones take text; other "
+            f"heads take ids. Received: {type(model).__name__} with "
+            f"tokenizer={tokenizer!r}. Leave it out, or pass `--inputs ids`."
+        )
     if batch_size is not None:
         raise ValueError(
-            "A number of rows is fixed of ids, not of text. Received: "
+            "The number of rows can only be fixed for ids, not for text. Received: "
             f"batch_size={batch_size}, tokenizer={tokenizer!r}. Leave one of them out."
         )
     if preprocessor is not None:
@@ -259,14 +303,3 @@ def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
             f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
             "a `preprocessor` instead, or `--inputs ids`."
         )
-
-
-def _check_takes_text(model, tokenizer):
-    if isinstance(model, MODELS_OF_KINDS):
-        raise ValueError(
-            "In TFLite, classifiers, regressions and backbones take text; other heads "
-            "take ids, with the tokenizer beside them. Received: "
-            f"{type(model).__name__} with tokenizer={tokenizer!r}. Leave it out, or "
-            "pass `--inputs ids`."
-        )
-    signatures.check_tokenizer(model, tokenizer)

@@ -1,7 +1,7 @@
-"""Keras models that can be trained, saved and exported; each head takes a backbone.
+"""Keras models: the backbone, and a class for each head.
 
-Importing this package registers every Keras class that a saved model may consist of,
-tokenizers, losses and optimizers included, so that `keras.saving.load_model` finds them.
+Importing this package registers all Keras classes of saved models, such as tokenizers,
+losses and optimizers, so that `keras.saving.load_model` finds them.
 """
 
 import albert_keras.optimizers
@@ -29,11 +29,10 @@ from albert_keras.models.token_classifier import AlbertTokenClassifier
 from albert_keras.preprocessors import AlbertPreprocessor
 from albert_keras.tokenizers.base import EncoderTokenizer
 
-# keras-hub's base classes find ours by the class of a preset's backbone.
+# keras-hub's base classes find these classes by the class of a preset's backbone.
 EncoderTokenizer.backbone_cls = AlbertPreprocessor.backbone_cls = AlbertBackbone
 
-# The names of heads, the same everywhere: in `load_checkpoint`, `convert --head` and
-# the converters' tables.
+# By the names of heads in `load_checkpoint`, `convert --head` and the converters' tables.
 _CLASSES = ("num_classes", "logits/bias")
 HEADS = {
     "pretraining": HeadSpec(

@@ -1,4 +1,4 @@
-"""ALBERT encoder: token ids to contextual vectors."""
+"""ALBERT encoder."""
 
 import keras
 import keras_hub
@@ -11,7 +11,7 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
 from albert_keras.presets.hub import LoadsByName
 
-# Axes of inputs by their number, or by name, as JAX reads them.
+# Names of the axes of inputs, by the number of axes or the input's name, for JAX.
 _AXES = {
     **{1: "(batch)", 2: "(batch, length)", 3: "(batch, choices, length)"},
     "mask_positions": "(batch, masks)",
@@ -19,19 +19,19 @@ _AXES = {
 
 
 class ExportsAnyLength:
-    """Mixin of Keras models: on JAX too, `export` writes a program for any length."""
+    """Mixin of Keras models: on JAX, `export` writes a program for any length too."""
 
     def export(self, filepath, format="tf_saved_model", **kwargs):
         """Writes the model for inference on features; see `keras.Model.export`."""
         if keras.config.backend() == "jax" and format == "tf_saved_model":
             inputs = self.input.items()
-            # Keras would take the lengths of the inputs for different ones.
+            # By default each input could have another length.
             shapes = {n: _AXES.get(n, _AXES[len(t.shape)]) for n, t in inputs}
             longest = getattr(self, "backbone", self).albert_config.max_sequence_length
             options = {
                 "polymorphic_shapes": [shapes],
                 "polymorphic_constraints": [f"length <= {longest}"],
-                # It would be traced without the constraint.
+                # Gradients would be traced without the constraint.
                 "with_gradient": False,
             }
             kwargs.setdefault("jax2tf_kwargs", options)
@@ -40,14 +40,14 @@ class ExportsAnyLength:
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
-    """ALBERT encoder: factorized embedding, and a transformer layer reused across depth.
+    """ALBERT encoder: factorized embedding, and a transformer layer shared across depth.
 
-    Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and
-    the other fields of `AlbertConfig` by keyword.
+    It takes all arguments of `keras_hub.models.AlbertBackbone`, with the same meaning,
+    and the other fields of `AlbertConfig` by keyword.
 
     Args:
-        vocabulary_size, ..., num_segments, and the other fields: See `AlbertConfig`,
-            which documents all of them with defaults and sources.
+        vocabulary_size, ..., num_segments, and other fields: See `AlbertConfig`, which
+            documents them with defaults and sources.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -91,7 +91,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         dtype=None,
         **kwargs,
     ):
-        # Keras would accept and ignore others, which are errors of `AlbertConfig`.
+        # Keras would ignore unknown names; `AlbertConfig` refuses them.
         of_keras = {n: kwargs.pop(n) for n in ("name", "trainable") if n in kwargs}
         config = AlbertConfig(
             *(vocabulary_size, num_layers, num_heads, embedding_dim, hidden_dim),
@@ -112,7 +112,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
             dtype=dtype,
             name="pooler",
         )
-        # Last: LoRA files name a layer by its place among all layers.
+        # Built last: LoRA files name a layer by its place among all layers.
         self.encoder_stack = EncoderStack(
             config, self.encoders, dtype=dtype, name="encoder_stack"
         )
@@ -162,10 +162,9 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
 
     @property
     def layers_of_depths(self):
-        """The encoders of each of the `num_layers` layers, a list of tuples.
+        """The encoders of each layer: a list of `num_layers` tuples.
 
-        A tuple has `num_inner_repetitions` encoders; a shared layer is in the list
-        several times.
+        A tuple has `num_inner_repetitions` encoders. Shared encoders occur several times.
         """
         each = self.albert_config.num_inner_repetitions
         return [
@@ -174,7 +173,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         ]
 
     def embed(self, inputs, training=None):
-        """Returns the embedded tokens and the attention mask, of packed rows too."""
+        """Returns the embedded tokens and the attention mask, for packed rows too."""
         ids = inputs["token_ids"], inputs["segment_ids"]
         if "sequence_ids" not in inputs:
             return self.embedding(*ids, training=training), inputs["padding_mask"]
@@ -198,10 +197,10 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         return _IntermediateOutputs(self, hidden_states, attention_scores)
 
     def encode_packed(self, inputs, training=False):
-        """Encodes packed rows: several examples a row, each as if in its own row.
+        """Encodes packed rows, which hold several examples each.
 
-        Tokens attend to the tokens of their own example, and each example's positions
-        start at 0.
+        Tokens attend only to tokens of the same example, and the positions of each
+        example start at 0.
 
         Args:
             inputs: Dict of integer tensors `(batch, sequence_length)`: `token_ids`,
@@ -221,7 +220,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         """Returns the pooled output after every layer, `(batch, num_layers, hidden_dim)`.
 
         Args:
-            inputs: As the backbone takes them.
+            inputs: The backbone's dict.
             training: bool.
         """
         x, mask = self.embed(inputs, training)
@@ -235,10 +234,10 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
 
     def merge_lora(self):
-        """Adds what LoRA learned to the weights that it adapts, and removes LoRA.
+        """Merges LoRA into the weights.
 
-        The outputs stay the same, and all weights are trainable. Of a model with a head
-        call its own `merge_lora`.
+        The outputs stay the same, and all weights become trainable. For a model with a
+        head, call the model's `merge_lora`.
 
         Example:
 
@@ -267,13 +266,12 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
 class _IntermediateOutputs(keras.Model):
     """Backbone that also returns hidden states and attention scores.
 
-    Not a functional model, since Keras wants the same number of outputs from every call
-    of a layer in a graph.
+    It is not a functional model: a layer in Keras' graph must return the same number of
+    outputs in every call.
     """
 
     def __init__(self, backbone, hidden_states, attention_scores, **kwargs):
-        # Keras would name it after the class, and no TensorFlow graph takes a name that
-        # begins with "_".
+        # The default name begins with "_", which TensorFlow's graphs refuse.
         super().__init__(name="intermediate_outputs", **kwargs)
         self.backbone = backbone
         self.hidden_states = hidden_states

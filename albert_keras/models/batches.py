@@ -1,45 +1,75 @@
-"""Batches of text from every kind of data."""
+"""Batches of features, prepared from text in memory, in datasets or in `PyDataset`s."""
 
 import functools
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import tree
 
 from albert_keras.checks import check_text
-from albert_keras.preprocessors.base import as_lists, dense, map_columns
+from albert_keras.models.data_checks import is_in_memory, unpack
+from albert_keras.preprocessors.base import as_lists, map_columns
 from albert_keras.text.delivery import deliver
 from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
 
+# `tf.data.AUTOTUNE`, without an import of TensorFlow.
+_AUTOTUNE = -1
+
 
 def in_batches(data, prepare):
-    """Returns the prepared batches of data that are not in memory, as a dataset.
+    """Returns a dataset of the prepared batches of data that are not in memory.
 
     Args:
-        data: Tuple `(source, None, None)`, where `source` is a `tf.data.Dataset`.
-        prepare: Function from these parts of a batch, as `Preprocessor`, in a graph.
+        data: `Data`, whose `x` is a `tf.data.Dataset` or a `keras.utils.PyDataset`.
+        prepare: Function from `x`, `y` and `sample_weight` of a batch to features and,
+            if there are any, labels and weights, as `Preprocessor`. A `tf.data.Dataset`
+            calls it in a graph.
 
     Raises:
-        ValueError: If `y` or `sample_weight` come with it, and for generators.
+        ValueError: If `y` or `sample_weight` are separate from the dataset, if it has no
+            end, or if `x` is a generator.
     """
-    x, *others = data
-    if any(other is not None for other in others):
+    source = data.x
+    if data.y is not None or data.sample_weight is not None:
         raise ValueError(
             "A dataset must give `y` and `sample_weight` itself, with `x` in each batch. "
-            f"Received: x of type {type(x).__name__}, and y or sample_weight."
+            f"Received: x of type {type(source).__name__}, and y or sample_weight."
         )
-    if not hasattr(x, "element_spec"):
+    if isinstance(source, keras.utils.PyDataset):
+        return _of_py_dataset(source, data.first_batch, prepare)
+    if not hasattr(source, "element_spec"):
         raise ValueError(
             "Text must come from data that can be read again. Received: a "
-            f"{type(x).__name__}. Pass lists, a `keras.utils.PyDataset`, or "
+            f"{type(source).__name__}. Pass lists, a `keras.utils.PyDataset`, or "
             "`tf.data.Dataset.from_generator`."
         )
-    return x.map(prepare, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return source.map(prepare, _AUTOTUNE).prefetch(_AUTOTUNE)
+
+
+def _of_py_dataset(source, first_batch, prepare):
+    if not source.num_batches:
+        raise ValueError(
+            "A `keras.utils.PyDataset` of text must have an end, and a batch. Received: "
+            f"num_batches={source.num_batches}. Give it a `__len__`."
+        )
+
+    def prepared(batch):
+        return _as_arrays(prepare(*_columns(unpack(batch))))
+
+    def batches_from(num_skipped):
+        for index in range(num_skipped, source.num_batches):
+            yield prepared(source[index])
+        source.on_epoch_end()
+
+    def spec(leaf):
+        return keras.KerasTensor([None] * leaf.ndim, leaf.dtype)
+
+    first = prepared(first_batch)
+    return deliver(batches_from, tree.map_structure(spec, first), source.num_batches)
 
 
 class Rows:
-    """Rows in memory, of which Python code prepares batches, on any backend.
+    """Rows in memory, which Python code prepares in batches, on any backend.
 
     TensorFlow's pipelines would trace a graph for each call of `fit` or `predict`, and
     for each new length.
@@ -47,32 +77,30 @@ class Rows:
     Args:
         data: Tuple `(x, y, sample_weight)` of rows: nested tuples and dicts of lists and
             arrays, or `None`.
-        prepare: Function from these parts of a batch to a tuple of features and, if there
-            are any, labels and weights, as `Preprocessor` returns them.
-        trims: bool. Whether batches are padded to their own lengths, rather than to that
-            of the preprocessor.
+        prepare: As for `in_batches`.
+        trims: bool. Whether batches are padded to their own lengths, rather than to the
+            preprocessor's.
         by_token: bool. Whether labels and weights may have an axis of tokens.
 
     Raises:
-        ValueError: If rows differ in number, or are none; if there are weights alone.
+        ValueError: If there are no rows, if columns differ in length, or if there are
+            weights without labels.
     """
 
     def __init__(self, data, prepare, trims, by_token=False):
-        tensors = map_columns(_as_tensor, data)
-        self.num_rows = _number_of_rows(tensors)
+        self._columns = _columns(data)
+        self.num_rows = _number_of_rows(self._columns)
         if data[1] is None and data[2] is not None:
             # Keras would ignore them.
             raise ValueError(
                 "`sample_weight` must come with `y`. Received: weights without labels. "
                 "Leave them out."
             )
-        x, *others = tensors
-        self._columns = (as_lists(x), *(map_columns(_as_array, y) for y in others))
         self._prepare, self._trims, self._by_token = prepare, trims, by_token
 
     @functools.cached_property
     def lengths(self):
-        """Tokens of the rows, int `(num_rows,)`; all 0 if that makes no difference."""
+        """Numbers of tokens, int `(num_rows,)`; all 0 if batches are not trimmed."""
         if not self._trims:
             return np.zeros(self.num_rows, int)
         parts = np.array_split(np.arange(self.num_rows), -(-self.num_rows // 256))
@@ -83,8 +111,8 @@ class Rows:
 
         Args:
             rows: int array `(batch,)`.
-            lengths: Ascending lengths, of which a batch is padded to the shortest that is
-                enough. Default: as long as the longest of its rows.
+            lengths: Ascending lengths. The batch is padded to the first that is long
+                enough. Default: to its longest row.
         """
         batch = self._whole(rows)
         if not self._trims:
@@ -104,10 +132,10 @@ class Rows:
 
         Args:
             batch_size: int. Rows of each batch but the last.
-            order: int array `(num_rows,)`. Default: as the rows are.
+            order: int array `(num_rows,)`. Default: the order of the rows.
             shuffle: bool. Whether each epoch has a new order, with rows of similar length
                 in a batch. Default False.
-            lengths: As for `prepared`. Few lengths, where a step is compiled for each.
+            lengths: As for `prepared`. Use few lengths if a step is compiled for each.
         """
         order = np.arange(self.num_rows) if order is None else order
         starts = range(0, self.num_rows, batch_size)
@@ -131,129 +159,93 @@ class Rows:
         return deliver(batches_from, tree.map_structure(spec, first), len(batches))
 
     def _whole(self, rows):
+        """Returns a batch that is padded to the preprocessor's length."""
+
         def take(column):
             is_list = isinstance(column, list)
             return [column[row] for row in rows] if is_list else column[rows]
 
-        batch = self._prepare(*(map_columns(take, part) for part in self._columns))
-        parts = keras.utils.unpack_x_y_sample_weight(batch)
-        parts = tuple(part for part in parts if part is not None)
-        return tree.map_structure(keras.ops.convert_to_numpy, parts)
+        return _as_arrays(self._prepare(*map_columns(take, self._columns)))
 
 
-def split_rows(rows, validation_split):
-    """Returns the first rows, and the last rows, which are held out."""
-    if not is_in_memory(rows[0]):
+def split_rows(data, validation_split):
+    """Returns `Data` of the first rows, and of the last rows, which are held out."""
+    if not is_in_memory(data.x):
         raise ValueError(
             "`validation_split` needs rows in memory. Received: x of type "
-            f"{type(rows[0]).__name__}. Pass `validation_data`."
+            f"{type(data.x).__name__}. Pass `validation_data`."
         )
-    rows = map_columns(_as_tensor, rows)
-    num_rows = _number_of_rows(rows)
+    columns = _columns(data[:3])
+    num_rows = _number_of_rows(columns)
     num_first = int(num_rows * (1 - validation_split))
     if not 0 < num_first < num_rows:
         raise ValueError(
             "`validation_split` must leave rows to train on and rows to hold out. "
             f"Received: validation_split={validation_split} of {num_rows} rows."
         )
-
-    def take(part):
-        return tree.map_structure(lambda t: None if t is None else t[part], rows)
-
-    return take(slice(num_first)), take(slice(num_first, None))
+    first = map_columns(lambda column: column[:num_first], columns)
+    last = map_columns(lambda column: column[num_first:], columns)
+    return type(data)(*first), type(data)(*last)
 
 
-def batches_of_py_dataset(source, first_batch):
-    """Returns a dataset of the batches of a `keras.utils.PyDataset`.
-
-    Rows of different lengths are padded with "" or 0.
-
-    Args:
-        source: `keras.utils.PyDataset`.
-        first_batch: Its first batch, for the types.
-    """
-    if not source.num_batches:
-        raise ValueError(
-            "A `keras.utils.PyDataset` of text must have an end, and a batch. Received: "
-            f"num_batches={source.num_batches}. Give it a `__len__`."
-        )
-
-    def as_dense(batch):
-        return tree.map_structure(dense, map_columns(_as_tensor, batch))
-
-    def generate():
-        for index in range(source.num_batches):
-            yield tree.map_structure(_typed, as_dense(source[index]), signature)
-        source.on_epoch_end()
-
-    signature = tree.map_structure(
-        lambda leaf: tf.TensorSpec([None] * leaf.shape.rank, leaf.dtype),
-        as_dense(first_batch),
-    )
-    batches = tf.data.Dataset.from_generator(generate, output_signature=signature)
-    return batches.apply(tf.data.experimental.assert_cardinality(source.num_batches))
-
-
-def _typed(tensor, spec):
-    # Rows that are all empty, as of questions without answers, have no type.
-    return tensor if tf.size(tensor) else tf.zeros(tensor.shape, spec.dtype)
-
-
-def is_in_memory(x):
-    """Returns whether data are rows in memory, or one text, rather than a dataset."""
-    is_nested = isinstance(x, list | tuple | dict | str)
-    return is_nested or hasattr(x, "__array__") or tf.is_tensor(x)
-
-
-def _as_tensor(data):
-    if tf.is_tensor(data):
-        return data
-    if hasattr(data, "__array__"):
-        data = np.asarray(data)
-    with tf.device("CPU"):
-        try:
-            return tf.convert_to_tensor(data)
-        except (TypeError, ValueError):
-            _check_texts(data)
-            if not all(isinstance(row, list | tuple | np.ndarray) for row in data):
-                raise
-            # Lists of different lengths.
-            return tf.ragged.constant(list(data))
-
-
-def _ends(batch):
-    """Returns the tokens of the rows of a batch, of several parts the most."""
-    is_real = batch[0]["padding_mask"].astype(bool)
-    ends = np.where(is_real, 1 + np.arange(is_real.shape[-1]), 1)
-    return ends.reshape(len(is_real), -1).max(axis=1)
-
-
-def _as_array(column):
-    # Ragged rows, as of tags, become arrays in the preprocessor.
-    return column.to_list() if hasattr(column, "to_list") else column.numpy()
+def _columns(data):
+    """Returns rows as columns: lists of `x`, and arrays of labels and weights."""
+    x, *others = data
+    x = as_lists(x)
+    map_columns(_check_texts, x)
+    return x, *(map_columns(_as_array, column) for column in others)
 
 
 def _check_texts(rows):
-    is_text = [isinstance(row, str | bytes) for row in rows]
-    if (any(is_text) or rows[0] is None) and not all(is_text):
+    is_text = [isinstance(row, str) for row in rows]
+    if (any(is_text) or rows[:1] == [None]) and not all(is_text):
         number = is_text.index(False)
         raise ValueError(
             f"Each row must have a text. Received: {rows[number]} in row {number}. "
             'Leave the row out, or pass "".'
         )
-    for row in rows:
+    for row in rows if isinstance(rows, list) else ():
         if isinstance(row, str):
             check_text(row)
 
 
-def _number_of_rows(rows):
-    leaves = [leaf for leaf in tree.flatten(rows) if leaf is not None]
-    if any(leaf.shape.rank == 0 for leaf in leaves):
+def _as_array(column):
+    """Returns an array; rows of different lengths, as of tags, stay lists."""
+    if hasattr(column, "__array__") and column.dtype != object:
+        return np.asarray(column)
+    rows = as_lists(column)
+    try:
+        array = np.array(rows)
+    except ValueError:
+        return [*map(as_lists, rows)]
+    # TensorFlow's types of Python's numbers.
+    types = {"i": np.int32, "f": np.float32}
+    return array.astype(types.get(array.dtype.kind, array.dtype))
+
+
+def _number_of_rows(columns):
+    leaves = []
+    map_columns(leaves.append, columns)
+    if not all(isinstance(leaf, list) or np.ndim(leaf) for leaf in leaves):
         raise ValueError("Data must have rows. Received: one value. Put it in a list.")
-    numbers = sorted({int(leaf.shape[0]) for leaf in leaves})
+    numbers = sorted({*map(len, leaves)})
     if len(numbers) > 1 or numbers == [0]:
         raise ValueError(
             "`x`, `y` and `sample_weight` must have equally many rows, at least one. "
             f"Received: {' and '.join(map(str, numbers))} rows."
         )
     return numbers[0]
+
+
+def _as_arrays(prepared):
+    """Returns what a preprocessor returned as a tuple of arrays, without `None`."""
+    parts = keras.utils.unpack_x_y_sample_weight(prepared)
+    parts = tuple(part for part in parts if part is not None)
+    return tree.map_structure(keras.ops.convert_to_numpy, parts)
+
+
+def _ends(batch):
+    """Returns the tokens of each row of a batch, the most of its parts."""
+    is_real = batch[0]["padding_mask"].astype(bool)
+    ends = np.where(is_real, 1 + np.arange(is_real.shape[-1]), 1)
+    return ends.reshape(len(is_real), -1).max(axis=1)

@@ -9,34 +9,35 @@ from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
-# Exports must know what the outputs are.
+# Exported models name their outputs by the activation.
 ACTIVATIONS = ("linear", "softmax", "sigmoid")
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
-    """Pooled output, dropout and a dense layer; fits and predicts on raw strings.
+    """Text classifier or regression: pooled output, dropout and a dense layer.
 
     Args:
         backbone: `AlbertBackbone`.
         num_classes: int. 1 means regression (mean squared error).
         preprocessor: `AlbertTextClassifierPreprocessor`, or `None` to feed the
             backbone's input dict.
-        dropout: float in [0, 1). Dropout before the dense layer. Default as in the
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as in the
             original and the paper's table 14.
-        activation: str, function or `None`. `None` gives logits, `"softmax"` the
-            probabilities of classes of which one holds, `"sigmoid"` of which several
-            may. It decides the default loss and the probabilities of exported models.
-        labels: list of str or `None`. Names of the classes, which `fit` takes, and
-            presets, Hugging Face's files and exported models keep.
+        activation: str, function or `None`. `None` gives logits, `"softmax"`
+            probabilities of classes that exclude each other, `"sigmoid"` probabilities
+            of classes that may hold together. The default loss and exported models
+            follow it.
+        labels: list of str or `None`. Names of the classes. `fit` takes them in place of
+            numbers; presets, Hugging Face's files and exported models keep them.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's
         dict.
 
     Output shape:
-        Logits, or what `activation` makes of them, `(batch, num_classes)`, float32 under
-        mixed precision.
+        Logits, or their `activation`, `(batch, num_classes)`, float32 under mixed
+        precision.
 
     Example:
 
@@ -50,7 +51,6 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
 
     preprocessor_cls = AlbertTextClassifierPreprocessor
     arguments = ("dropout", "num_classes", "labels")
-    # Weights of examples are the user's own.
     metrics_are_weighted = False
 
     def __init__(
@@ -96,6 +96,4 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
             return keras.losses.BinaryCrossentropy()
         if self.activation is keras.activations.softmax:
             return keras.losses.SparseCategoricalCrossentropy()
-        if self.num_classes == 1:
-            return keras.losses.MeanSquaredError()
         return super().default_loss()

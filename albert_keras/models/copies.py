@@ -1,4 +1,4 @@
-"""Models like another one, on another backbone or in another dtype."""
+"""Copies of a model on another backbone or in another dtype."""
 
 import keras
 
@@ -6,7 +6,7 @@ from albert_keras.models.backbone import AlbertBackbone
 
 
 def on_backbone(model, backbone, **replaced):
-    """Returns a backbone under a new head like that of a model, which may have none.
+    """Returns a backbone with a new head like a model's, or alone if that has no head.
 
     The head has random weights. `replaced` are arguments of the model's class.
     """
@@ -18,9 +18,9 @@ def on_backbone(model, backbone, **replaced):
 
 
 def in_precision(model, dtype="float32"):
-    """Returns a model of the same weights, and loss, that computes in a dtype policy.
+    """Returns a model with the same weights and loss that computes in a dtype policy.
 
-    It is the model itself if that computes in it.
+    It is the model itself if its dtype is already the right one.
 
     Args:
         model: One of our models.

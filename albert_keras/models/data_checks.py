@@ -1,60 +1,72 @@
 """Checks of the data of `fit`, `evaluate` and `predict`, before Keras reads them."""
 
+from typing import Any, NamedTuple
+
 import keras
 import numpy as np
 from keras import tree
 
 from albert_keras.checks import is_number, shown
-from albert_keras.models.classes import has_classes
-from albert_keras.models.cross_entropies import takes_class_ids
+from albert_keras.models.classes import has_classes, takes_class_ids
 
 
-def columns_of(model, x, y=None):
-    """Returns rows in memory as columns, with class ids for names of classes.
+class Data(NamedTuple):
+    """Checked data.
 
-    Args:
-        model: Task model, compiled or not.
-        x, y: As `fit` takes them; other data than rows in memory are returned as is.
-
-    Raises:
-        ValueError: If the preprocessor or the model cannot take these rows.
+    Attributes:
+        x: Rows in memory as columns, or batches.
+        y: Labels, with class ids for names of classes, or `None`.
+        sample_weight: Weights, or `None`.
+        is_ready: bool. Whether `x` holds the model's inputs, rather than raw text.
+        first_batch: First batch of a `keras.utils.PyDataset`, which is slow to read
+            twice; else `None`.
     """
-    if has_classes(model) and is_text(y):
-        y = _class_ids(model, y if isinstance(y, list) else np.asarray(y))
-    is_in_memory = isinstance(x, list | tuple | dict) or hasattr(x, "__array__")
-    columns = getattr(model.preprocessor, "columns", None)
-    if columns is None or not is_in_memory or is_features(x):
-        return x, y
-    return columns(x, y, is_batch=False)
+
+    x: Any
+    y: Any = None
+    sample_weight: Any = None
+    is_ready: bool = False
+    first_batch: Any = None
 
 
-def check_data(model, x, y=None):
-    """Raises a ValueError if a model cannot take these data.
+def check_data(model, x, y=None, sample_weight=None):
+    """Returns the `Data` of `fit`, or raises a ValueError if the model cannot take them.
+
+    A generator can only be checked when it is used.
 
     Args:
         model: Task model, compiled or not.
-        x: As `fit` takes it. Of a generator nothing is known before it is used.
-        y: As `fit` takes it.
+        x, y, sample_weight: As `fit` takes them.
     """
     if isinstance(x, str | bytes):
         raise ValueError(
             "`x` must have several rows, such as a list of texts. "
-            f"Received: x={shown(x)}. For one text give [text]."
+            f"Received: x={shown(x)}. For one text pass [text]."
         )
-    spec = getattr(x, "element_spec", None)
-    is_py_dataset = isinstance(x, keras.utils.PyDataset)
-    if spec is not None:
-        x = spec[0] if isinstance(spec, tuple) else spec
-        if not is_py_dataset:
-            _check_is_batched(model, x)
-    elif is_py_dataset and model.preprocessor is None:
-        x = unpack(x[0])[0]
-    check_is_preprocessed(model, x)
-    if model.preprocessor is not None and isinstance(x, list) and x and is_number(x[0]):
-        raise ValueError(f"Each row must have a text. Received: x={shown(x)}.")
-    model.check_input(x)
+    if has_classes(model) and is_text(y):
+        y = _class_ids(model, y if isinstance(y, list) else np.asarray(y))
+    # What tells the kind of data: the rows, a spec, or a first batch.
+    inputs, first_batch = x, None
+    if hasattr(x, "element_spec"):
+        spec = x.element_spec
+        inputs = spec[0] if isinstance(spec, tuple) else spec
+        if not isinstance(x, keras.utils.PyDataset):
+            _check_is_batched(model, inputs)
+    elif isinstance(x, keras.utils.PyDataset):
+        first_batch = x[0]
+        inputs = unpack(first_batch)[0]
+    check_is_preprocessed(model, inputs)
+    is_ready = model.preprocessor is None or is_features(inputs)
+    if not is_ready and is_in_memory(x):
+        if hasattr(model.preprocessor, "columns"):
+            x, y = model.preprocessor.columns(x, y, is_batch=False)
+        if isinstance(x, list) and x and is_number(x[0]):
+            raise ValueError(f"Each row must have a text. Received: x={shown(x)}.")
+        inputs = x
+    model.check_input(inputs)
     if isinstance(y, list) or hasattr(y, "__array__"):
-        _check_class_ids(model, y, is_text(x))
+        _check_class_ids(model, y, is_text(inputs))
+    return Data(x, y, sample_weight, is_ready, first_batch)
 
 
 def check_is_preprocessed(model, x):
@@ -71,15 +83,18 @@ def check_is_preprocessed(model, x):
 
 
 def is_features(x):
-    """Returns whether `x`, or each batch of a dataset with a spec, has token ids."""
-    spec = getattr(x, "element_spec", None)
-    if spec is not None:
-        x = spec[0] if isinstance(spec, tuple) else spec
+    """Returns whether a batch, or its spec, holds token ids rather than text."""
     return isinstance(x, dict) and "token_ids" in x
 
 
+def is_in_memory(x):
+    """Returns whether data are rows in memory, rather than a dataset or a generator."""
+    is_column = hasattr(x, "__array__") or hasattr(x, "to_list")
+    return is_column or isinstance(x, list | tuple | dict)
+
+
 def is_text(x):
-    """Returns whether data, of which the first row is taken, or their types are text."""
+    """Returns whether `x` is text, judged by its first row or its dtype."""
     if isinstance(x, dict | tuple):
         return any(map(is_text, x.values() if isinstance(x, dict) else x))
     if isinstance(x, list):
@@ -112,7 +127,7 @@ def _class_id(model, name):
     rule = "Labels must be class ids, or names among the model's `labels`"
     if model.labels is None:
         raise ValueError(
-            f"{rule}, of which it has none. Received: {name!r}. Number the classes first."
+            f"{rule}, but it has none. Received: {name!r}. Number the classes first."
         )
     if name not in model.labels:
         raise ValueError(f"{rule}: {', '.join(model.labels)}. Received: {shown(name)}.")
@@ -146,7 +161,7 @@ def _check_class_ids(model, labels, of_text):
     rule = "Labels must be class ids, one integer for each example"
     if len(model.output.shape) == 3:
         if not of_text:
-            # Of features, positions without weight may have any label.
+            # Positions without weight may have any label.
             return
         rule = "Labels must be class ids, one integer for each word"
         labels = np.concatenate([[], *map(np.ravel, labels)])

@@ -15,18 +15,20 @@ from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
-    """Text classifier whose every layer can give the answer, on one shared pooler.
+    """Text classifier with an exit head after every layer, and one shared pooler.
 
-    At full depth it is an `AlbertTextClassifier`: the same layers, outputs, labels and
+    At full depth it equals `AlbertTextClassifier`: the same layers, outputs, labels and
     metrics. In training it returns the logits of all depths, `(batch, num_layers,
-    num_classes)`, and the loss is their mean loss, weighted by depth (1, 2, 3, ...).
-    `compression.EarlyExit` stops early, by a rule that `compression.calibrate` finds.
+    num_classes)`, and the loss is the mean of their losses, weighted by depth (1, 2, 3,
+    ...). `compression.EarlyExit` stops early, by a rule that `compression.calibrate`
+    finds.
 
     Args:
         backbone: `AlbertBackbone` of at least 2 layers, shared or not.
         num_classes: int. 1 means regression (mean squared error).
         preprocessor: As for `AlbertTextClassifier`.
-        dropout: float in [0, 1). Dropout before the heads. Default as there.
+        dropout: float in [0, 1). Dropout before the heads. Default 0.1, as for
+            `AlbertTextClassifier`.
         labels: list of str or `None`. Names of the classes.
         exit_rule: dict or `None`. The calibrated rule, the fields of
             `compression.ExitRule`. Presets keep it.
@@ -56,7 +58,6 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
 
     preprocessor_cls = AlbertTextClassifierPreprocessor
     arguments = ("dropout", "num_classes", "labels", "exit_rule")
-    # Weights of examples are the user's own.
     metrics_are_weighted = False
 
     def __init__(
@@ -92,11 +93,11 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
 
     @classmethod
     def from_classifier(cls, classifier):
-        """Returns exits on a finished classifier, which training leaves as it is.
+        """Returns a model that adds exits to a trained classifier.
 
-        Both share the backbone, which is frozen, as is the head of the last layer. The
-        other heads begin as copies of it. To train them jointly, set `trainable = True`
-        on `backbone` and `output_dense`.
+        Both share the backbone. It is frozen, and so is the head of the last layer; the
+        other heads start as copies of that head. To train all jointly, set `trainable =
+        True` on `backbone` and `output_dense`.
 
         Args:
             classifier: `AlbertTextClassifier` of logits.
@@ -108,7 +109,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         return model
 
     def to_classifier(self):
-        """Returns the `AlbertTextClassifier` of full depth, for formats without exits.
+        """Returns the full-depth `AlbertTextClassifier`, for formats without exits.
 
         Both share the backbone; the head is a copy.
 
@@ -124,7 +125,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         return classifier
 
     def take_over_head(self, classifier):
-        """Copies the head of a classifier to all exits, and freezes the classifier."""
+        """Copies a classifier's head to all exits, and freezes backbone and last head."""
         if classifier.activation is not keras.activations.linear:
             raise ValueError(
                 "Exits are added to a classifier that gives logits. Received: "
@@ -165,7 +166,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """Returns the loss; of logits of all depths the mean weighted by depth."""
+        """Returns the loss; for logits of all depths, the mean weighted by depth."""
         if y_pred.ndim == 2:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         losses = [
@@ -178,14 +179,9 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         return weighted / sum(range(1, len(losses) + 1))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """Returns the metrics, those of the last depth."""
+        """Returns the metrics of the last depth."""
         last = y_pred if y_pred.ndim == 2 else y_pred[:, -1]
         return super().compute_metrics(x, y, last, sample_weight)
-
-    def default_loss(self):
-        if self.num_classes == 1:
-            return keras.losses.MeanSquaredError()
-        return super().default_loss()
 
 
 def _options_of(classifier):

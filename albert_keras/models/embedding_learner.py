@@ -1,4 +1,4 @@
-"""Training of an embedder on rows of several texts."""
+"""Training of an embedder on rows of several texts, such as pairs."""
 
 import keras
 import numpy as np
@@ -10,10 +10,10 @@ from albert_keras.train_step import ExactTrainStep
 
 
 class EmbeddingLearner(ExactTrainStep, keras.Model):
-    """Model for training alone, of rows of texts by the vectors of one embedder.
+    """Model that trains an embedder on rows of several texts.
 
     Args:
-        embedder: `AlbertTextEmbedder`, which is trained.
+        embedder: `AlbertTextEmbedder` to train.
 
     Input shape:
         The backbone's dict with an axis for the texts of a row, `(batch, num_texts,
@@ -57,11 +57,14 @@ class EmbeddingLearner(ExactTrainStep, keras.Model):
         return ops.reshape(vectors, (-1, num_texts, vectors.shape[-1]))
 
     def rows_of(self, *columns):
-        """Returns inputs and targets of `fit` with `ContrastiveLoss`, the texts' numbers.
+        """Returns inputs and targets for `fit` with `ContrastiveLoss`.
+
+        The targets are numbers of the texts, `(num_rows, num_texts)`, equal for equal
+        texts.
 
         Args:
-            *columns: Lists of str of one length: first texts, second ones, and maybe
-                hard negatives. The embedder needs a preprocessor.
+            *columns: Lists of str of the same length: first texts, second texts, and
+                optional hard negatives. The embedder needs a preprocessor.
         """
         packed = [self.embedder.preprocessor(list(column)) for column in columns]
         names = self.embedder.backbone.input

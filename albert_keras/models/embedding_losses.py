@@ -1,4 +1,4 @@
-"""Losses of vectors of texts, each of a whole batch."""
+"""Losses of text embeddings, each computed over a whole batch."""
 
 import abc
 
@@ -7,18 +7,18 @@ from keras import ops
 
 from albert_keras.train_step import WholeBatchLoss
 
-# Factor of cosines, that of sentence-transformers.
+# Factor of cosines, as in sentence-transformers.
 SCALE = 20.0
 _LEAST = -1e9
 
 
 class EmbeddingLoss(WholeBatchLoss):
-    """Base of losses of L2-normalized vectors.
+    """Base class of losses on L2-normalized vectors.
 
     Args:
-        least_dimensions: int or `None`. The loss is also that of so many leading
-            dimensions, of twice as many and so on, the mean of all (Kusupati et al. 2022,
-            Matryoshka representation learning). Default: only of all dimensions.
+        least_dimensions: int or `None`. The loss is the mean of the losses on this number
+            of leading dimensions, on twice as many, and so on up to all (Kusupati et al.
+            2022, Matryoshka representation learning). Default: only all dimensions.
     """
 
     def __init__(self, least_dimensions=None, **kwargs):
@@ -26,7 +26,7 @@ class EmbeddingLoss(WholeBatchLoss):
         self.least_dimensions = least_dimensions
 
     def call(self, y_true, y_pred):
-        """Returns the loss, a scalar, of vectors `(batch, num_texts, embedding_dim)`."""
+        """Returns the loss, a scalar, for vectors `(batch, num_texts, embedding_dim)`."""
         sizes = [y_pred.shape[-1]]
         size = self.least_dimensions or sizes[0]
         while size < sizes[0]:
@@ -37,7 +37,7 @@ class EmbeddingLoss(WholeBatchLoss):
 
     @abc.abstractmethod
     def of_vectors(self, y_true, vectors):
-        """Returns the loss of normalized vectors."""
+        """Returns the loss for normalized vectors."""
 
     def get_config(self):
         return {**super().get_config(), "least_dimensions": self.least_dimensions}
@@ -45,15 +45,15 @@ class EmbeddingLoss(WholeBatchLoss):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class ContrastiveLoss(EmbeddingLoss):
-    """InfoNCE: a text must find its pair among the texts of the batch, and the reverse.
+    """InfoNCE: each text must be most similar to its pair among the texts of the batch.
 
-    The mean of two cross-entropies of scaled cosines: of each first text with all second
-    and further ones, the hard negatives, and of each second text with all first ones. No
-    text is compared with one that equals it or its pair, by the numbers of texts.
+    It is the mean of two cross-entropies of scaled cosines: from each first text to all
+    second texts and hard negatives, and from each second text to all first texts. Texts
+    that equal a text or its pair, by their numbers, are not negatives of it.
 
     Input shape:
-        Numbers of the texts, `(batch, num_texts)`, equal ones for equal texts, and
-        vectors, `(batch, num_texts, embedding_dim)`, of at least two texts.
+        Numbers of the texts, `(batch, num_texts)`, equal for equal texts; and vectors,
+        `(batch, num_texts, embedding_dim)`, of at least two texts.
 
     Example:
 
@@ -68,7 +68,7 @@ class ContrastiveLoss(EmbeddingLoss):
 
     def of_vectors(self, y_true, vectors):
         num_rows = ops.shape(vectors)[0]
-        # The second texts, then the third ones.
+        # (num_others,), (num_others, embedding_dim): second texts, then hard negatives
         numbers = ops.reshape(ops.transpose(y_true)[1:], (-1,))
         others = ops.reshape(
             ops.transpose(vectors, (1, 0, 2))[1:], (-1, vectors.shape[-1])
@@ -93,8 +93,8 @@ class ContrastiveLoss(EmbeddingLoss):
 class CosentLoss(EmbeddingLoss):
     """CoSENT: pairs with higher scores must have higher cosines.
 
-    `log(1 + sum(exp(20 * (cos_j - cos_i))))` over the pairs i and j of the batch of which
-    i has the higher score.
+    `log(1 + sum(exp(20 * (cos_j - cos_i))))` over all i and j of the batch where pair i
+    has the higher score.
 
     Input shape:
         Scores `(batch,)`, and vectors `(batch, 2, embedding_dim)`.
@@ -113,7 +113,7 @@ class CosentLoss(EmbeddingLoss):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class TeacherVectorLoss(EmbeddingLoss):
-    """Mean squared difference from a teacher's vectors, all of norm 1.
+    """Mean squared difference from a teacher's vectors, both normalized.
 
     Input shape:
         The teacher's vectors `(batch, embedding_dim)`, and vectors `(batch, 1,
@@ -128,5 +128,5 @@ class TeacherVectorLoss(EmbeddingLoss):
 
 
 def _equal(numbers, others):
-    """Returns which of two columns are equal, `(num_numbers, num_others)`."""
+    """Returns where numbers equal others, `(num_numbers, num_others)`."""
     return ops.expand_dims(numbers, 1) == ops.expand_dims(others, 0)

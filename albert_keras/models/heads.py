@@ -1,21 +1,21 @@
-"""Description of a head in the registry `HEADS`."""
+"""Entry of the registry of heads."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
-    """The model class of a head, and how a checkpoint shows its number of classes.
+    """A head: its model class, and the variable that shows its number of classes.
 
     Args:
         model: `keras.Model` subclass, built as `model(backbone, **options)`.
-        class_argument: str or `None`. The argument that takes the number of classes.
+        class_argument: str or `None`. Argument that takes the number of classes.
         class_bias: str or `None`. Path of the variable with one value for each class.
-        same_variables: Tuple of further model classes with the head's variables.
-        may_be_new: bool. Whether the model is of use with a head of random weights, as
-            before fine-tuning.
-        has_weights: bool. Whether the head always has variables. One that may do without
-            is in the files of every backbone.
+        same_variables: Tuple of other model classes with the same variables.
+        may_be_new: bool. Whether a checkpoint without this head can be loaded with random
+            weights, for fine-tuning.
+        has_weights: bool. Whether the head always has variables. If not, it can be
+            loaded from any backbone.
     """
 
     model: type

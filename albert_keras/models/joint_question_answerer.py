@@ -1,4 +1,4 @@
-"""Question answering where the end depends on the start, and there may be no answer."""
+"""Question answering with unanswerable questions, as for SQuAD 2.0."""
 
 import keras
 import keras_hub
@@ -13,27 +13,27 @@ from albert_keras.preprocessors import AlbertJointQuestionAnswererPreprocessor
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
-    """The original's model of SQuAD 2.0: start, end given the start, and answerability.
+    """Question answerer for SQuAD 2.0: start, end given the start, and answerability.
 
-    In training the end is predicted from the true start; `beam_model` returns the model
-    that finds both. The default loss is half the sum of the cross-entropies of start,
-    end and answerability, as in the original. Labels are a dict as in SQuAD, of `text`
-    and `answer_start`; without preprocessor a dict by output: integer positions
-    `(batch,)`, 0 without an answer; for `answerability_logits` 1 without an answer, else
-    0, `(batch,)` or `(batch, 1)`.
+    In training the model predicts the end from the true start; `beam_model` returns a
+    model that finds both. The default loss is half the sum of the cross-entropies of
+    start, end and answerability, as in the original. Labels are a dict of `text` and
+    `answer_start`, as in SQuAD. Without preprocessor they are a dict by output: integer
+    positions `(batch,)`, 0 without an answer; and for `answerability_logits`, `(batch,)`
+    or `(batch, 1)`, 1 without an answer, else 0.
 
     Args:
         backbone: `AlbertBackbone`.
         preprocessor: `AlbertJointQuestionAnswererPreprocessor`, or `None` to feed
             features.
-        dropout: float in [0, 1). Dropout before the last layer of the answerability.
-            Default 0.1, as the original.
+        dropout: float in [0, 1). Dropout before the last layer of the answerability head.
+            Default 0.1, as in the original.
 
     Input shape:
         Tuple of questions and contexts, strings. Without preprocessor the backbone's
-        dict, and integers: `answer_mask` `(batch, sequence_length)`, 1 where an answer
-        may start or end, on [CLS] and the text, and 0 on the question, [SEP] and
-        padding; `start_positions` `(batch,)`, the true starts.
+        dict, and two more integer inputs: `answer_mask` `(batch, sequence_length)`, 1
+        where an answer may start or end, that is on [CLS] and the context, and 0 on the
+        question, [SEP] and padding; and `start_positions` `(batch,)`, the true starts.
 
     Output shape:
         Dict, float32 under mixed precision: `start_logits` and `end_logits` `(batch,
@@ -75,7 +75,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         super().__init__({**backbone.input, **inputs}, outputs, **kwargs)
 
     def _encode(self, answer_mask):
-        """Returns the token vectors, and the outputs that do not depend on a start."""
+        """Returns the outputs of tokens, and the logits that do not depend on a start."""
         tokens = self.backbone(self.backbone.input)["sequence_output"]
         logits = {"start_logits": self.start_head(tokens, answer_mask)}
         probabilities = ops.softmax(logits["start_logits"])
@@ -85,20 +85,20 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
     def beam_model(self, num_starts=5, num_ends=5):
         """Returns a model of the same layers that finds the most probable spans.
 
-        It finds the most probable starts, and for each the most probable ends; the
-        log-probability of a span is the sum of both. A span may end before it starts.
-        With fewer allowed positions than requested, the others have a log-probability
-        of -1e30.
+        It finds the most probable starts, and for each start the most probable ends. The
+        log-probability of a span is the sum of both. A span may end before it starts. If
+        fewer positions are allowed than requested, the rest have a log-probability of
+        -1e30.
 
         Args:
-            num_starts: int > 0. Default as in the original.
-            num_ends: int > 0. Ends of each start. Default as in the original.
+            num_starts: int > 0. Default 5, as in the original.
+            num_ends: int > 0. Ends for each start. Default 5, as in the original.
 
         Returns:
             `keras.Model` from the backbone's dict and `answer_mask` to a dict:
             `start_log_probs`, and int32 `start_positions`, `(batch, num_starts)`;
             `end_log_probs`, and int32 `end_positions`, `(batch, num_starts, num_ends)`;
-            most probable first, fewer in shorter sequences;
+            most probable first, and fewer for shorter sequences;
             `answerability_logits` `(batch,)`.
 
         Example:
@@ -131,7 +131,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             },
             name=f"{self.name}_beam",
         )
-        # Its config is used by the export.
+        # The export reads its config.
         model.backbone = self.backbone
         return model
 

@@ -1,13 +1,12 @@
-"""Layer-wise decay of the learning rate, with or without shared layers."""
+"""Layer-wise decay of the learning rate."""
 
 
 def layer_rate_factors(config, decay):
-    """Returns the factors of the learning rate for the parts of a model.
+    """Returns factors of the learning rate for the parts of a model.
 
     The head has factor 1, the last layer `decay`, the layer below `decay ** 2`, and so
-    on down to the embeddings. A block that several layers share has the factor of the
-    last of them; with one block for all layers, the rates of that block and the
-    embeddings are reduced.
+    on down to the embeddings. Layers that share parameters have the factor of the last
+    of them.
 
     Args:
         config: `AlbertConfig`.
@@ -23,13 +22,12 @@ def layer_rate_factors(config, decay):
     >>> layer_rate_factors(config, 0.5)
     {'^embedding/': 0.125, '^layer_0_': 0.25, '^layer_1_': 0.5}
 
-    Reference: google-research/electra model/optimization.py `_get_layer_lrs`; differs
-    in that there the head is two steps of decay above the last layer.
+    Reference: google-research/electra model/optimization.py `_get_layer_lrs`, where the
+    head is two steps of decay above the last layer.
     """
     if not 0 < decay <= 1:
         raise ValueError(
-            "The decay from layer to layer must be greater than 0 and at most 1. "
-            f"Received: decay={decay}."
+            f"`decay` must be greater than 0 and at most 1. Received: decay={decay}."
         )
     num_layers = config.num_layers
     of_groups, of_layers = {}, {}
@@ -39,7 +37,7 @@ def layer_rate_factors(config, decay):
         of_groups[f"(^|/)group_{group}_"] = factor
         of_layers[f"^layer_{layer}_"] = factor
     factors = {"^embedding/": decay ** (num_layers + 1)}
-    # Groups first: what is shared has the first layer that it is part of in its path.
+    # Groups come first: the path of a shared layer names the first of its layers.
     if config.sharing != "none":
         factors |= of_groups
     if config.sharing != "all":

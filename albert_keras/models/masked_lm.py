@@ -1,4 +1,4 @@
-"""Masked language model alone, as keras-hub has it."""
+"""Masked language model without sentence pairs."""
 
 import keras
 import keras_hub
@@ -12,18 +12,18 @@ from albert_keras.tokenizers.loading import find_tokenizer
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
-    """Masked language model that fits raw strings, with one output.
+    """Masked language model: an `AlbertPretrainer` without sentence pairs.
 
-    An `AlbertPretrainer` without sentence pairs, with keras-hub's arguments, inputs and
-    output. `from_preset` takes the trained head of an `AlbertPretrainer` too.
+    Its arguments, inputs and output are keras-hub's. `from_preset` also loads the
+    masked-token head of an `AlbertPretrainer`.
 
     Args:
         backbone: `AlbertBackbone`.
         preprocessor: `AlbertMaskedLMPreprocessor`, or `None` to feed features.
 
     Input shape:
-        Strings, or tuples of strings for pairs, in which masks are drawn at random, for
-        `predict` too; `fill_mask` fills each `[MASK]` of a text. Without preprocessor
+        Strings, or tuples of strings for pairs. The preprocessor masks random tokens,
+        for `predict` too; `fill_mask` fills each `[MASK]` of a text. Without preprocessor
         the dict of `AlbertPretrainer`.
 
     Output shape:
@@ -49,7 +49,7 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
-        """Loads a model, or the masked-word head of an `AlbertPretrainer`.
+        """Loads a model, or the masked-token head of an `AlbertPretrainer`.
 
         Args:
             preset, load_weights, **kwargs: See `LoadsByName.from_preset`.

@@ -1,4 +1,4 @@
-"""Multiple choice among several texts, as in RACE."""
+"""Multiple-choice model, as for RACE."""
 
 import keras
 import keras_hub
@@ -11,14 +11,14 @@ from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
-    """One score for each choice, from its pooled output, dropout and a dense layer.
+    """Multiple-choice model: pooled output, dropout and a dense layer for each choice.
 
-    Labels are the integer positions of the right choices, `(batch,)`.
+    Labels are the integer positions of the correct choices, `(batch,)`.
 
     Args:
         backbone: `AlbertBackbone`.
         preprocessor: `AlbertMultipleChoicePreprocessor`, or `None` to feed features.
-        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as in the
             original and the paper's table 14 for RACE.
 
     Input shape:
@@ -42,7 +42,6 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
     """
 
     preprocessor_cls = AlbertMultipleChoicePreprocessor
-    # Weights of examples are the user's own.
     metrics_are_weighted = False
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):

@@ -1,4 +1,4 @@
-"""Pretraining model: masked tokens, and the order of two segments."""
+"""Pretraining models: masked tokens, and the order of two segments."""
 
 import keras
 import keras_hub
@@ -15,7 +15,7 @@ PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 class PretrainingModel(TaskModel):
-    """Mixin of keras-hub's tasks: a head for masked words, and maybe one for pairs."""
+    """Mixin of keras-hub's tasks: a masked-token head and an optional pair head."""
 
     def __init__(self, backbone, num_pair_classes, preprocessor, **kwargs):
         # === Layers ===
@@ -50,11 +50,11 @@ class PretrainingModel(TaskModel):
         self.num_pair_classes = num_pair_classes
 
     def _select_outputs(self, outputs):
-        """Returns those of the outputs by name that the model gives."""
+        """Returns the model's outputs, from a dict of all outputs."""
         return outputs
 
     # Packed rows have other inputs than the functional graph, but use the same layers.
-    # The model is saved without a trace of how its rows were packed.
+    # A saved model does not depend on whether it was trained on packed rows.
 
     def call(self, inputs, training=None, mask=None):
         if not self._are_packed(inputs):
@@ -99,28 +99,28 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
-        num_pair_classes: int. Classes of the sentence-pair head, which
-            `pretraining.PAIR_CLASSES` names. Default 2: in order or swapped (SOP), or
-            another objective of two. With 0 there is no such head, and the backbone's
+        num_pair_classes: int. Classes of the sentence-pair head, see
+            `pretraining.PAIR_CLASSES`. Default 2: in order or swapped (SOP), or another
+            objective with two classes. With 0 there is no such head, and the backbone's
             pooler is not trained.
         preprocessor: `AlbertPretrainerPreprocessor`, or `None` to feed features.
 
     Input shape:
-        Tuple of first and second segments, strings, which get new masks in each epoch
-        and are swapped at random; texts if `num_pair_classes=0`. Without preprocessor
-        the backbone's dict, and `mask_positions`, integers, `(batch, num_predictions)`.
+        Tuple of first and second segments, strings, which are masked and swapped at
+        random in each epoch; single texts if `num_pair_classes=0`. Without preprocessor
+        the backbone's dict, and `mask_positions`, integers `(batch, num_predictions)`.
 
-        Packed rows hold several examples each, and train as if each example had its
-        own row. They have two more features: `sequence_ids` `(batch,
-        sequence_length)`, 1 for the tokens of a row's first example, 2 for the second,
-        and so on, and 0 for padding; for the pair head `pair_positions` `(batch,
-        max_pairs)`, the first position of each example, 0 where unused.
-        `padding_mask` is not read then.
+        A packed row holds several examples, which train as if each had its own row. It
+        has two more features: `sequence_ids` `(batch, sequence_length)`, 1 for the
+        tokens of the row's first example, 2 for the second, and so on, 0 for padding;
+        and for the pair head `pair_positions` `(batch, max_pairs)`, the first position
+        of each example, 0 where unused. `padding_mask` is not read then.
 
     Output shape:
-        Dict of float32: `mlm_logits` `(batch, num_predictions, vocabulary_size)` and
-        `sop_logits` `(batch, num_pair_classes)`, for packed rows `(batch, max_pairs,
-        num_pair_classes)`; `sop_logits[..., 1]` is the logit of "swapped".
+        Dict of float32: `mlm_logits` `(batch, num_predictions, vocabulary_size)`, and
+        `sop_logits` `(batch, num_pair_classes)`, or `(batch, max_pairs,
+        num_pair_classes)` for packed rows. `sop_logits[..., 1]` is the logit of
+        "swapped".
 
     Raises:
         ValueError: If only one of the two features of packed rows is given.
@@ -133,7 +133,7 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
     ['mlm_logits', 'sop_logits']
 
     Reference: Lan et al. 2020, section 3.1; google-research/albert run_pretraining.py.
-    As there, and unlike Hugging Face, there is no dropout before the pair head.
+    As in that code, and unlike in Hugging Face's, the pair head has no dropout.
     """
 
     preprocessor_cls = AlbertPretrainerPreprocessor
@@ -146,10 +146,10 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         return None
 
     def check_input(self, x):
-        """Checks that there are pairs of segments, if the model has a head for them."""
+        """Checks that text comes in pairs if and only if the model has a pair head."""
         if is_text(x) and isinstance(x, tuple) != bool(self.num_pair_classes):
             raise ValueError(
-                "Text must be a tuple of first and second segments, or single texts if "
+                "Text must be a tuple of first and second segments, or single texts with "
                 "`num_pair_classes=0`. "
                 f"Received: {type(x).__name__}, num_pair_classes={self.num_pair_classes}."
             )

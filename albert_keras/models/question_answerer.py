@@ -1,4 +1,4 @@
-"""Extractive question answering: the start and the end of an answer in a text."""
+"""Extractive question answering, as for SQuAD 1.1."""
 
 import keras
 import keras_hub
@@ -9,16 +9,16 @@ from albert_keras.preprocessors import AlbertQuestionAnswererPreprocessor
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
-    """A dense layer on each token's output: logits of the first and of the last token.
+    """Question answerer: logits of an answer's first and last token, by a dense layer.
 
-    The default loss is the mean of the cross-entropies of both positions, as the
-    original's. Labels are a dict as in SQuAD, of `text` and `answer_start`; without
+    The default loss is the mean of the cross-entropies of both positions, as in the
+    original. Labels are a dict of `text` and `answer_start`, as in SQuAD; without
     preprocessor a dict of integers `(batch,)` by output.
 
     Args:
         backbone: `AlbertBackbone`.
         preprocessor: `AlbertQuestionAnswererPreprocessor`, or `None` to feed features.
-        dropout: float in [0, 1). Dropout before the dense layer. Default as in the
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0, as in the
             original and transformers.
 
     Input shape:

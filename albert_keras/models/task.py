@@ -1,4 +1,4 @@
-"""Base classes of the task models: compile defaults, saving, and presets."""
+"""Base classes of the task models: defaults of `compile`, saving, and presets."""
 
 import warnings
 
@@ -9,8 +9,12 @@ from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone, ExportsAnyLength
-from albert_keras.models.classes import activation_of
-from albert_keras.models.cross_entropies import accuracy_of, reads_logits
+from albert_keras.models.classes import (
+    accuracy_of,
+    activation_of,
+    is_regression,
+    reads_logits,
+)
 from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
@@ -20,28 +24,28 @@ from albert_keras.presets.preset_files import is_own, read_object, registered_cl
 from albert_keras.tokenizers.loading import find_tokenizer
 from albert_keras.train_step import ExactTrainStep
 
-# Those of functional models and of keras-hub's tasks.
+# Arguments of functional models and of keras-hub's tasks.
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
 class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
-    """Mixin of keras-hub's tasks with their own `compile` defaults.
+    """Mixin of keras-hub's tasks: defaults of `compile`, saving, and presets.
 
-    A preset holds the model without the optimizer's slots, which keras-hub would save
-    with the head, so that no other optimizer could load it.
+    keras-hub saves the optimizer's slots with the head, so that a model with another
+    optimizer cannot load it. Presets of this package have no slots.
     """
 
     backbone_cls = AlbertBackbone
     # Whether sample weights select tokens or positions, so that metrics must use them.
     metrics_are_weighted = True
-    # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
+    # Whether the pooler is trained. If not, files may lack it.
     reads_pooled_output = True
-    # Name of the only output of exported models, if it is neither logits nor what an
-    # `activation` makes of them.
+    # Name of the only output of exported models, if it is neither `logits` nor
+    # `probabilities`.
     output_name = None
-    # Weight of each output's loss; `None` weighs all 1.
+    # Weight of the loss of each output; `None` means 1.
     loss_weight = None
-    # Attributes that are arguments of the class, beside the parts of the model.
+    # Attributes that `get_config` saves.
     arguments = ()
 
     def __init__(self, *args, **kwargs):
@@ -55,7 +59,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 
     def get_config(self):
         values = {name: getattr(self, name) for name in self.arguments}
-        # JSON has no tuples, as of `labels`.
+        # JSON has no tuples; `labels` is one.
         lists = {n: [*v] for n, v in values.items() if isinstance(v, tuple)}
         return {**super().get_config(), **values, **lists}
 
@@ -78,36 +82,40 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         return make_optimizer()
 
     def default_rate(self):
-        """Returns the learning rate of an `albert_keras.AdamW` that has none."""
+        """Returns the learning rate for an `albert_keras.AdamW` without one."""
         return rate_of_shape(self.backbone.hidden_dim, self.backbone.num_layers)
 
     def default_loss(self):
-        """Returns the loss of `compile(loss="auto")`: cross-entropy of each output."""
+        """Returns the loss of `compile(loss="auto")`.
+
+        It is the cross-entropy of each output, or for regression mean squared error.
+        """
+        if is_regression(self):
+            return keras.losses.MeanSquaredError()
         return tree.map_structure(
             lambda _: keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             self.output,
         )
 
     def default_metrics(self, loss):
-        """Returns the metrics of `compile(metrics="auto")`: accuracies, by the loss."""
+        """Returns the metrics of `compile(metrics="auto")`: accuracies by the loss."""
         return tree.map_structure(accuracy_of, loss)
 
     def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
-        """Compiles for training, by default as `albert-keras finetune` does.
+        """Configures the model for training, by default as `albert-keras finetune` does.
 
         Args:
-            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` with gradients
-                clipped to a global norm of 1, as the original. Its rate, and that of an
-                `AdamW` without one, is 2e-5, a middle value of the paper's table 14, and
-                higher for models narrower than 768. Pretraining has 1e-4 instead, for
-                small batches on one device.
+            optimizer: Keras optimizer. `"auto"` means `albert_keras.AdamW` with gradients
+                clipped to a global norm of 1, as in the original. Its learning rate, and
+                that of an `AdamW` without one, is 2e-5, a middle value of the paper's
+                table 14, and higher for models narrower than 768. For pretraining it is
+                1e-4, for small batches on one device.
             loss: `"auto"` means cross-entropy, or mean squared error for regression.
             metrics: `"auto"` means the accuracy that fits the loss, if any; none for
-                pretraining. It does not depend on the weights of examples, but for
-                models whose sample weights select tokens or positions, it is weighted
-                as the loss.
+                pretraining. Sample weights that select tokens or positions weight the
+                accuracy too; weights of whole examples do not.
             **kwargs: See `ExactTrainStep.compile`. Question answerers have
-                `loss_weights` of 0.5 by default, other models 1, as the original.
+                `loss_weights` of 0.5 by default, other models 1, as in the original.
         """
         if optimizer == "auto":
             optimizer = self.default_optimizer()
@@ -129,7 +137,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
 
     def _check_outputs_fit(self, loss):
-        """Warns of a cross-entropy that reads logits as probabilities, or vice versa."""
+        """Warns of a cross-entropy that takes logits for probabilities, or vice versa."""
         gives_logits = activation_of(self) is keras.activations.linear
         if reads_logits(loss) is (not gives_logits):
             loss = keras.losses.get(loss)
@@ -143,9 +151,10 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
             )
 
     def quantize(self, mode="int8", **kwargs):
-        """Quantizes the backbone for inference; the head, a small part, stays as it is.
+        """Quantizes the backbone for inference. The head, which is small, stays in float.
 
-        Keras would also try the layers of the preprocessor, and could not load the head.
+        Keras' own method tries the layers of the preprocessor too, and cannot load a
+        quantized head.
 
         Args:
             mode, **kwargs: See `keras.Model.quantize`.
@@ -158,16 +167,16 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         ```
         """
         with warnings.catch_warnings():
-            # Keras lists all layers without matrices.
+            # Keras warns of each layer without matrices.
             warnings.filterwarnings("ignore", ".* `quantize` method implemented")
             self.backbone.quantize(mode, **kwargs)
         self.retrace()
 
     def merge_lora(self):
-        """Adds what LoRA learned to the backbone's weights, and removes LoRA.
+        """Merges LoRA into the backbone's weights.
 
-        The outputs stay the same, and `save_checkpoint` can write all formats. Further
-        training begins with a new optimizer of the same kind, for all weights.
+        The outputs stay the same, and `save_checkpoint` can write all formats. The model
+        gets a new optimizer of the same kind, for all weights.
 
         Example:
 
@@ -179,7 +188,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         """
         self.backbone.merge_lora()
         if self.optimizer is not None:
-            # The old one knows the variables of LoRA.
+            # The old optimizer has slots for LoRA's variables.
             config = self.optimizer.get_config()
             self.optimizer = type(self.optimizer).from_config(config)
         self.retrace()
@@ -199,18 +208,15 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from a preset of this class, or a backbone under a new head.
 
-        A new head has random weights, and needs arguments such as `num_classes`; with
-        another number than that of the preset the head is new too. Its preprocessor gets
-        `tokenizer`, by default the preset's if it has one, and the backbone's maximum
-        sequence length.
+        A new head has random weights, and needs arguments such as `num_classes`. The head
+        is also new if `num_classes` differs from the preset's. The preprocessor of a new
+        head gets `tokenizer`, by default the preset's if it has one, and the backbone's
+        maximum sequence length.
         """
-        config = read_object(folder, "config.json")["config"]
-        # Of a mixed policy, keras-hub would keep one type only.
-        policy = config.get("dtype")
-        if isinstance(policy, dict):
-            policy = policy.get("config", {}).get("name")
-        if isinstance(policy, str) and policy.startswith("mixed_"):
-            kwargs.setdefault("dtype", policy)
+        dtype = read_object(folder, "config.json")["config"].get("dtype")
+        # keras-hub would keep only one of the two types of a mixed policy.
+        if keras.dtype_policies.get(dtype).name.startswith("mixed_"):
+            kwargs.setdefault("dtype", dtype)
         saved = registered_class(folder, "task.json")
         is_new = saved is None or not issubclass(saved, cls)
         tokenizer = kwargs.pop("tokenizer", None)
@@ -222,7 +228,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         if not is_new and "num_classes" in kwargs:
             options = read_object(folder, "task.json")["config"]
             if kwargs["num_classes"] == options.get("num_classes"):
-                # keras-hub would take it as the wish for a new head.
+                # keras-hub would make a new head.
                 del kwargs["num_classes"]
             elif options.get("labels"):
                 kwargs.setdefault("labels", None)
@@ -233,18 +239,18 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         return model
 
     def add_tokenizer(self, tokenizer, path):
-        """Makes a preprocessor with a tokenizer, if there is one.
+        """Sets a preprocessor with a tokenizer, if there is one and the class has one.
 
         Its options are those of the preset at `path`, its length that of the checkpoint.
         """
-        made = self.preprocessor_cls
-        if tokenizer is None or made is None:
+        if tokenizer is None or self.preprocessor_cls is None:
             return
         if path is not None and is_own(path):
-            self.preprocessor = made.from_preset(path, tokenizer=tokenizer)
+            made = self.preprocessor_cls.from_preset(path, tokenizer=tokenizer)
         else:
             length = default_length(path, self.backbone.max_sequence_length)
-            self.preprocessor = made(tokenizer, sequence_length=length)
+            made = self.preprocessor_cls(tokenizer, sequence_length=length)
+        self.preprocessor = made
 
 
 class FineTuned(TaskModel):

@@ -1,4 +1,4 @@
-"""Vectors of texts: the pooled outputs of their tokens."""
+"""Sentence encoder: one vector for each text."""
 
 import keras
 import keras_hub
@@ -11,22 +11,22 @@ from albert_keras.models.task import TaskModel
 from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
 
 POOLING_MODES = ("mean", "cls", "max")
-_OPTIONS = (
-    "pooling_mode",
-    "normalize",
-    "dense_dim",
-    "dimensions",
-    "default_prompt_name",
-)
+
+
+def mean_over_tokens(tokens, padding_mask):
+    """Returns the mean of `(batch, length, dim)` over the real tokens of each row."""
+    # (batch, length, 1); each row has at least [CLS].
+    mask = ops.cast(ops.expand_dims(padding_mask, -1), tokens.dtype)
+    return ops.sum(tokens * mask, axis=1) / ops.sum(mask, axis=1)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
-    """Sentence encoder: pooled tokens, maybe a dense layer, and normalization.
+    """Sentence encoder: pooled tokens, an optional dense layer, and normalization.
 
-    keras-hub's arguments, and those of the modules of sentence-transformers, whose
-    folders `from_preset` and `load_checkpoint` read and `save_checkpoint` writes. The
-    loss is the user's own: `compile(loss=...)`.
+    It has keras-hub's arguments, and those of the modules of sentence-transformers.
+    `from_preset` and `load_checkpoint` read folders of that library, and
+    `save_checkpoint` writes them. There is no default loss: `compile(loss=...)`.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -36,15 +36,16 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
             `"cls"`, the output of [CLS]; or `"max"` over the tokens. Default `"mean"`.
         normalize: bool. Whether vectors have the L2 norm 1, so that their products are
             cosines. Default True.
-        dense_dim: int or `None`. Units of a dense layer after pooling. Default: none.
-        dense_activation: str or function. Activation of this layer. Default `"tanh"`, as
-            in sentence-transformers.
-        dimensions: int or `None`. Leading dimensions that are kept, before they are
-            normalized, of a model trained for it (Kusupati et al. 2022, Matryoshka
-            representation learning, arXiv 2205.13147). Default: all.
-        prompts: dict or `None`. Texts that `encode_text` puts before others, by name,
-            such as `{"query": "query: "}`.
-        default_prompt_name: str or `None`. The prompt of `encode_text` without a name.
+        dense_dim: int or `None`. Units of a dense layer after pooling. Default: no layer.
+        dense_activation: str or function. Activation of the dense layer. Default
+            `"tanh"`, as in sentence-transformers.
+        dimensions: int or `None`. Number of leading dimensions to keep, before
+            normalization, for a model trained with such a loss (Kusupati et al. 2022,
+            Matryoshka representation learning, arXiv 2205.13147). Default: all.
+        prompts: dict or `None`. Prefixes for `encode_text`, by name, such as
+            `{"query": "query: "}`.
+        default_prompt_name: str or `None`. Name of the prompt that `encode_text` uses by
+            default.
 
     Input shape:
         Strings; without preprocessor the backbone's dict.
@@ -54,7 +55,7 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         `dimensions`, `dense_dim` or the backbone's `hidden_dim`.
 
     Raises:
-        ValueError: If an argument is none of these, or `dimensions` more than there are.
+        ValueError: If an argument is invalid, such as more `dimensions` than there are.
 
     Example:
 
@@ -70,6 +71,10 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
     reads_pooled_output = False
     metrics_are_weighted = False
     output_name = "embedding"
+    arguments = (
+        *("pooling_mode", "normalize", "dense_dim", "dimensions"),
+        "default_prompt_name",
+    )
 
     def __init__(
         self,
@@ -124,12 +129,16 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         Args:
             token_embeddings: `(batch, length, hidden_dim)`.
             padding_mask: `(batch, length)`, 1 on real tokens.
+
+        Returns:
+            `(batch, embedding_dim)`.
         """
         tokens = ops.cast(token_embeddings, self.backbone.variable_dtype)
         if self.pooling_mode == "mean":
-            pooled = self._mean_pooling(tokens, padding_mask)
+            pooled = mean_over_tokens(tokens, padding_mask)
         elif self.pooling_mode == "max":
-            pooled = self._max_pooling(tokens, padding_mask)
+            is_real = ops.cast(ops.expand_dims(padding_mask, -1), "bool")
+            pooled = ops.max(ops.where(is_real, tokens, -1e9), axis=1)
         else:
             pooled = tokens[:, 0]
         if self.dense is not None:
@@ -138,26 +147,14 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
             pooled = pooled[:, : self.dimensions]
         return ops.normalize(pooled, axis=-1) if self.normalize else pooled
 
-    # Under keras-hub's names.
-    @staticmethod
-    def _mean_pooling(sequence_output, padding_mask):
-        # (batch, length, 1); no text is without [CLS].
-        mask = ops.cast(ops.expand_dims(padding_mask, -1), sequence_output.dtype)
-        return ops.sum(sequence_output * mask, axis=1) / ops.sum(mask, axis=1)
-
-    @staticmethod
-    def _max_pooling(sequence_output, padding_mask):
-        is_real = ops.cast(ops.expand_dims(padding_mask, -1), "bool")
-        return ops.max(ops.where(is_real, sequence_output, -1e9), axis=1)
-
     def with_dimensions(self, dimensions):
-        """Returns the model cut to its leading dimensions, on the same backbone.
+        """Returns a model with fewer dimensions, the leading ones, on the same backbone.
 
         Args:
             dimensions: int.
 
         Raises:
-            ValueError: If the model has fewer.
+            ValueError: If the model has fewer dimensions.
 
         Example:
 
@@ -175,8 +172,8 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
 
         Args:
             text: str, or list of str.
-            prompt_name: str or `None`. The one of `prompts` to put before each text, by
-                default `default_prompt_name`, as sentence-transformers' `encode`.
+            prompt_name: str or `None`. Name of the prompt to put before each text, as in
+                sentence-transformers' `encode`. Default: `default_prompt_name`.
             **kwargs: Arguments of `predict`.
 
         Example:
@@ -197,7 +194,6 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
     def get_config(self):
         return {
             **super().get_config(),
-            **{name: getattr(self, name) for name in _OPTIONS},
             "dense_activation": keras.activations.serialize(self.dense_activation),
             "prompts": dict(self.prompts),
         }

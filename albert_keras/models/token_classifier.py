@@ -1,4 +1,4 @@
-"""Classification of each token of a text, as in tagging."""
+"""Token classifier, for tagging."""
 
 import keras
 import keras_hub
@@ -12,19 +12,20 @@ from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
-    """Dropout and a dense layer on each token's output.
+    """Token classifier: dropout and a dense layer on each token's output.
 
-    Labels are the classes of the words, which the preprocessor gives to tokens. Without
-    it they are integers `(batch, sequence_length)`, and sample weights of that shape are
-    1 on the labelled tokens, such as the first one of each word, and 0 elsewhere.
+    Labels are the classes of words; the preprocessor assigns them to tokens. Without it
+    labels are integers `(batch, sequence_length)`, and sample weights of that shape are
+    1 on the labelled tokens, such as the first of each word, and 0 elsewhere.
 
     Args:
         backbone: `AlbertBackbone`.
         num_classes: int.
         preprocessor: `AlbertTokenClassifierPreprocessor`, or `None` to feed features.
-        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
-            text classifier's.
-        labels: list of str or `None`. Names of the classes, as of the text classifier.
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as for
+            `AlbertTextClassifier`.
+        labels: list of str or `None`. Names of the classes, as for
+            `AlbertTextClassifier`.
 
     Input shape:
         Sentences, lists of words; without preprocessor the backbone's dict.

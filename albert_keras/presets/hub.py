@@ -1,4 +1,4 @@
-"""Checkpoints by name: shipped, published, or at an address of a hub."""
+"""Checkpoints by name or address, and the mixins of classes that load and save them."""
 
 import contextlib
 import difflib
@@ -11,7 +11,7 @@ from albert_keras.presets import transfer
 from albert_keras.presets.preset_files import is_quantized, read_object
 from albert_keras.presets.shipped import SHIPPED_MODELS, find_preset
 
-# https://huggingface.co/albert holds what Google published.
+# https://huggingface.co/albert has the checkpoints that Google published.
 _SIZES, _VERSIONS = ("base", "large", "xlarge", "xxlarge"), ("v1", "v2")
 _PUBLISHED = {
     f"albert_{size}_{version}": f"{transfer.HUGGING_FACE}albert/albert-{size}-{version}"
@@ -25,18 +25,18 @@ _OF_KERAS_HUB = {
     f"albert_{size}_en_uncased": f"{_FOLDER_OF_KERAS_HUB}/albert_{size}_en_uncased"
     for size in _SIZES_OF_KERAS_HUB
 }
-# The function that reads a model. It is made of models, which inherit from classes here.
+# Imported later: it needs models, which inherit from classes in this file.
 _READER = "albert_keras.converters.model_reader:read_model"
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 
 def local_files(path):
-    """Returns the path of a checkpoint's files, downloaded if they are at an address.
+    """Returns the path of a checkpoint's files, and downloads them if necessary.
 
     Args:
-        path: str or path. The folder of a finished run; another path, which is returned
-            unchanged; the name of a shipped model or one of `ADDRESSES`, if there is no
-            such path; or an address.
+        path: str or path. The folder of a finished run; the name of a shipped model or
+            one of `ADDRESSES`, if there is no such path; or an address. Another path is
+            returned unchanged.
 
     Raises:
         FileNotFoundError: If it is a run that has not finished.
@@ -76,9 +76,9 @@ def model_folder(path):
 
 @contextlib.contextmanager
 def folder_to_write(path):
-    """Yields `path`, or for an address a temporary folder, uploaded at the end.
+    """Yields `path`, or for an address a temporary folder that is uploaded at the end.
 
-    Raises as `upload`.
+    Raises the errors of `upload`.
     """
     if not transfer.is_address(path):
         yield path
@@ -90,9 +90,9 @@ def folder_to_write(path):
 
 
 def check_known(path):
-    """Raises a FileNotFoundError if a model is neither there nor a known name.
+    """Raises a FileNotFoundError if a path does not exist and is no known name.
 
-    It reads and downloads nothing: addresses are taken as they are.
+    It does not check addresses, and downloads nothing.
     """
     is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or transfer.is_address(path)
     if not (is_name or any(map(os.path.exists, (path, f"{path}.index")))):
@@ -114,7 +114,7 @@ def known_names():
 
 
 def like_known(path):
-    """Returns ` (like NAME?)` for a path that is almost a known name, or nothing.
+    """Returns ` (like NAME?)` for a path that is almost a known name, else `""`.
 
     >>> like_known("albert_nano")
     ' (like albert_nano_en?)'
@@ -141,22 +141,22 @@ def check_preset(preset):
     if not os.path.isdir(folder):
         raise ValueError(
             f"`preset` must be a folder, a name ({known_names()}) or an address such as "
-            f"hf://USER/MODEL. Received: preset={folder!r}{like_known(folder)}. Random "
-            "weights of a published shape: `AlbertBackbone.from_config_preset`."
+            f"hf://USER/MODEL. Received: preset={folder!r}{like_known(folder)}. For "
+            "random weights use `AlbertBackbone.from_config_preset`."
         )
     return folder
 
 
 class SavesByName:
-    """Mixin of keras-hub's classes: `save_to_preset` takes addresses of hubs too."""
+    """Mixin of keras-hub's classes: `save_to_preset` also takes addresses of hubs."""
 
     def save_to_preset(self, preset_dir, *args, **kwargs):
-        """Saves a preset, in a folder or at an address of a hub.
+        """Saves a preset to a folder or to an address of a hub.
 
         Args:
-            preset_dir: str or path. A folder, or an address such as `hf://USER/MODEL`,
-                of a repository that is made if it does not exist. Uploading needs the
-                hub's token: `hf auth login`, or Kaggle's.
+            preset_dir: str or path. A folder, or an address such as `hf://USER/MODEL`.
+                The repository is created if it does not exist. Uploading needs the hub's
+                token: `hf auth login`, or Kaggle's.
             *args, **kwargs: Further arguments of keras-hub's method.
 
         Raises:
@@ -167,7 +167,7 @@ class SavesByName:
 
 
 class LoadsByName(SavesByName):
-    """Mixin of keras-hub's models: presets may have names and addresses of hubs."""
+    """Mixin of keras-hub's models: `from_preset` also takes names and addresses."""
 
     class _Presets:
         def __get__(self, instance, owner):
@@ -186,15 +186,14 @@ class LoadsByName(SavesByName):
                 such as `hf://USER/MODEL`. See `albert_keras.presets.hub.local_files`.
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
-                other libraries only `num_classes` and `dtype`. With another number of
-                classes than that of the files the head is new. Models with a head take
-                `tokenizer` as `load_checkpoint` does. `attention="block"` and
-                the other fields of `AlbertConfig` about it are taken by every class and
-                for every checkpoint.
+                other libraries only `num_classes` and `dtype`. If `num_classes` differs
+                from the files, the head is new. Models with a head also take `tokenizer`,
+                as `load_checkpoint`. All classes take `attention="block"` and the other
+                fields of `AlbertConfig` about attention, for every checkpoint.
 
         Raises:
-            ValueError: If the preset is unknown (the message lists the names), its files
-                are damaged or do not fit each other, or its class has no such argument.
+            ValueError: If the preset is unknown (the message lists the names), if its
+                files are damaged or contradict each other, or if an argument is unknown.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
 
@@ -203,6 +202,6 @@ class LoadsByName(SavesByName):
         """Loads a model from the folder of a preset of this package."""
         dtype = read_object(folder, "config.json")["config"].get("dtype")
         if is_quantized(dtype):
-            # keras-hub keeps the types of the layers for a saved head alone.
+            # keras-hub keeps the types of layers only if there is a saved head.
             kwargs.setdefault("dtype", dtype)
         return super().from_preset(folder, load_weights, **kwargs)

@@ -1,4 +1,4 @@
-"""The Keras classes that the files of a preset name."""
+"""Files of presets: the Keras classes that they name, and checks of them."""
 
 import contextlib
 import pathlib
@@ -6,16 +6,16 @@ import pathlib
 from albert_keras.checks import shortened, shown
 from albert_keras.system.files import read_json
 
-# keras-hub's classes, and those from when it was called keras-nlp.
+# Registered packages of keras-hub, which was keras-nlp before.
 _OF_KERAS_HUB = ("keras_hub>", "keras_nlp>")
-# Keras's dtype policies of weights that are not quantized.
+# Keras' dtype policies without quantization.
 _FLOATING_POLICIES = {"DTypePolicy", "FloatDTypePolicy", "DTypePolicyMap"}
 
 
 def registered_name(folder, file_name="config.json"):
     """Returns the registered name of the class in a file of a preset, or `None`.
 
-    `"config.json"` has the class of the backbone, `"task.json"` that of a model with a
+    `"config.json"` names the class of the backbone, `"task.json"` that of a model with a
     head, `"tokenizer.json"` that of the tokenizer.
     """
     file = pathlib.Path(folder, file_name)
@@ -24,9 +24,9 @@ def registered_name(folder, file_name="config.json"):
 
 
 def is_own(folder, file_name="config.json"):
-    """Returns whether a file of a preset is of this package, or of a user's subclass.
+    """Returns whether a file of a preset names a class of this package, or a user's.
 
-    Hugging Face's files of these names have no registered class.
+    Hugging Face's files with these names have no registered class.
     """
     name = registered_name(folder, file_name)
     return name is not None and not name.startswith(_OF_KERAS_HUB)
@@ -38,13 +38,13 @@ def registered_class(folder, file_name):
 
 
 def read_object(folder, file_name):
-    """Returns the JSON of the Keras object in a file of a preset, a dict, checked.
+    """Returns the checked JSON of the Keras object in a file of a preset, a dict.
 
     The config of the object is in `"config"`. Keras builds every object that a file
-    describes, so the parts of a model must be of classes for that place.
+    describes, so each part must have a class that fits its place.
 
     Raises:
-        ValueError: If the file holds no object, one of an unknown class, or other parts.
+        ValueError: If the file holds no object, or a class is unknown or does not fit.
     """
     file = pathlib.Path(folder, file_name)
     content = read_json(file)
@@ -70,7 +70,7 @@ def read_object(folder, file_name):
 
 
 def parts_of(value, key=None):
-    """Yields the Keras objects in JSON, dicts, each after the argument that takes it."""
+    """Yields the name of the argument, and the dict, of each Keras object in JSON."""
     if isinstance(value, list):
         for item in value:
             yield from parts_of(item, key)
@@ -82,7 +82,7 @@ def parts_of(value, key=None):
 
 
 def _fits(key, part):
-    """Returns whether an object inside another one is of a class for its place."""
+    """Returns whether an object inside another one has a class that fits its place."""
     import keras
     import keras_hub
 
@@ -97,7 +97,7 @@ def _fits(key, part):
     found = _class_of(part)
     if found is None or not isinstance(part.get("config"), dict):
         return False
-    # Of keras-hub's models only one would be ours, and would not be read here.
+    # keras-hub's own models are read elsewhere.
     if issubclass(found, keras.Model) and name.startswith(_OF_KERAS_HUB):
         return False
     if key in places:
@@ -115,7 +115,7 @@ def _class_of(content):
 
 
 def deserialize(content, file):
-    """Returns the object of `read_object`, with a clear error if its class refuses it."""
+    """Returns the object of `read_object`, or raises one ValueError if that fails."""
     import keras
 
     with loads_preset(file):
@@ -124,26 +124,26 @@ def deserialize(content, file):
 
 @contextlib.contextmanager
 def loads_preset(path):
-    """Turns the exceptions of Keras and keras-hub for a preset into one `ValueError`."""
+    """Turns exceptions of Keras and keras-hub for a preset into one ValueError."""
     import keras
 
     try:
         yield
-    # Classes may raise anything for a config that is not theirs.
+    # Classes may raise any exception for a wrong config.
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        # Of the user's layout of variables over devices.
+        # Errors of the user's distribution of variables over devices.
         if keras.distribution.distribution() is not None:
             raise
         reason = [line for line in str(error).splitlines() if line.strip()][-1:]
         raise ValueError(
-            "A preset must hold what its classes take. "
+            "A preset must hold arguments that its classes take. "
             f"Received: '{path}': {type(error).__name__}: {shortened(''.join(reason))}"
         ) from error
 
 
 def is_quantized(dtype):
-    """Returns whether a serialized dtype policy, or one of a layer's, is for integers."""
+    """Returns whether a serialized dtype policy, or that of a layer, is quantized."""
     names = {str(policy["class_name"]) for _, policy in parts_of(dtype)}
     return bool(names - _FLOATING_POLICIES)

@@ -1,13 +1,12 @@
-"""Pretrained models that come with the package, loaded by name and offline."""
+"""Pretrained models in the package, which load by name without a network."""
 
 import os
 import pathlib
 
-# In a checkout a link to the top-level folder of this name; in a wheel its files.
+# A link to the top-level folder in a checkout; a folder in a wheel.
 FOLDER = pathlib.Path(__file__).parents[1] / "saved_models"
 
-# keras-hub's metadata of a preset, by name. The size of each is in `PRESETS` under the
-# same name.
+# Name, description and number of weights. `PRESETS` has the size of each by its name.
 _KIND = "layer uncased English ALBERT, pretrained on Wikipedia articles,"
 _SHIPPED = (
     ("albert_nano_en", f"3-{_KIND} books and speeches.", 1_255_680),
@@ -23,9 +22,9 @@ SHIPPED_MODELS = {
 
 
 def find_preset(preset):
-    """Returns the folder of a shipped model for its name, any other value unchanged.
+    """Returns the folder of a shipped model for its name, and any other value unchanged.
 
-    An existing path of that name, such as a run, takes precedence.
+    An existing path with the name takes precedence.
     """
     is_name = str(preset) in SHIPPED_MODELS and not os.path.exists(preset)
     return FOLDER / preset if is_name else preset

@@ -1,9 +1,9 @@
-"""Download from and upload to the Hugging Face hub and Kaggle.
+"""Downloads from and uploads to the Hugging Face hub and Kaggle.
 
-`hf://USER/MODEL` is a repository of the Hugging Face hub, maybe with `@REVISION`;
-`kaggle://USER/MODEL/FRAMEWORK/VARIATION` a model of Kaggle, maybe with `/VERSION`. Files
-are downloaded once, to the cache of `huggingface_hub` or `kagglehub`.
-`HF_HUB_OFFLINE=1` keeps to what is there, of both hubs.
+`hf://USER/MODEL` is a repository of the Hugging Face hub; `@REVISION` may follow.
+`kaggle://USER/MODEL/FRAMEWORK/VARIATION` is a model of Kaggle; `/VERSION` may follow.
+Files are downloaded once, to the cache of `huggingface_hub` or `kagglehub`. With
+`HF_HUB_OFFLINE=1` only the caches are used, for both hubs.
 """
 
 import contextlib
@@ -14,18 +14,18 @@ import re
 import sys
 
 HUGGING_FACE, KAGGLE = "hf://", "kaggle://"
-# Read here, since huggingface_hub reads it only once, when it is imported.
+# huggingface_hub itself reads it only once, when it is imported.
 OFFLINE = "HF_HUB_OFFLINE"
 
-# Of a repository with the weights in several formats, one is downloaded.
-# In sentence-transformers' repositories dense modules may have weights in another one.
+# Dense modules of sentence-transformers are small, and have a folder each.
 _SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*", "*_Dense/*"]
-# Those of Flax cannot be read, and the error says how to convert them.
+# Weights are downloaded in the first of these formats that a repository has. Flax's
+# cannot be read; the error says how to convert them.
 _WEIGHTS = [
     *("*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model*.h5"),
     "*.msgpack",
 ]
-# Files that belong to certain weights, and mislead beside others.
+# Files that belong to weights, and would be wrong beside others.
 _OF_WEIGHTS = ["task.json", "*.weights.json", "*.index.json"]
 
 
@@ -36,14 +36,14 @@ def is_address(path):
 
 @functools.cache
 def download(address):
-    """Returns the folder of the files at an address, from the cache if they are there.
+    """Returns the folder of the files at an address, from the cache if possible.
 
     Raises:
         ImportError: If the package that downloads is absent.
         ConnectionError: If the files are not in the cache and cannot be downloaded.
         ValueError: If the address is malformed.
     """
-    rule = "The address must be of files that can be downloaded or are in the cache."
+    rule = "An address must have files that can be downloaded or are in the cache."
     with _one_error(address, rule):
         if address.startswith(KAGGLE):
             return _from_kaggle(address)
@@ -51,18 +51,19 @@ def download(address):
 
 
 def upload(folder, address):
-    """Writes the files of a folder to an address.
+    """Uploads the files of a folder to an address.
 
-    The repository or model is made if it does not exist, but not the `@REVISION`. Of
-    what is there, files of other names stay; but weights replace all weights.
+    The repository or model is created if it does not exist, but not the `@REVISION`.
+    Weights replace all existing weights; other existing files are kept unless a new file
+    has the same name.
 
     Raises:
         ImportError: If the package that uploads is absent.
-        ConnectionError: If the upload fails, as without a token or network.
+        ConnectionError: If the upload fails, for example without a token or network.
         ValueError: If the address is malformed.
     """
     rule = (
-        "The address must be of a model that this user may write: `hf auth login`, or "
+        "An address must have a model that this user may write: `hf auth login`, or "
         "`kagglehub.login()`."
     )
     with _one_error(address, rule):
@@ -78,7 +79,7 @@ def upload(folder, address):
 
 @contextlib.contextmanager
 def _one_error(address, rule):
-    """Turns the exceptions of the hubs' packages into one with a rule."""
+    """Turns exceptions of the hubs' packages into one that begins with a rule."""
     try:
         yield
     except ImportError as error:
@@ -88,7 +89,7 @@ def _one_error(address, rule):
         ) from error
     except ValueError:
         raise
-    # The libraries' errors of network and server have no class in common.
+    # The packages' errors of network and server have no common class.
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         offline = f" with {OFFLINE}={os.environ[OFFLINE]}" if _is_offline() else ""
@@ -99,7 +100,7 @@ def _one_error(address, rule):
 
 @contextlib.contextmanager
 def offline():
-    """Keeps this process, and those that it starts, to files that are on this machine."""
+    """Lets this process, and processes that it starts, use files on this machine only."""
     before = os.environ.get(OFFLINE)
     os.environ[OFFLINE] = "1"
     try:
@@ -111,7 +112,7 @@ def offline():
 
 
 def _is_offline():
-    # The values that huggingface_hub takes as true.
+    # Values that are true for huggingface_hub.
     return os.environ.get(OFFLINE, "").upper() in ("1", "ON", "YES", "TRUE")
 
 
@@ -141,13 +142,13 @@ def _to_hugging_face(folder, address):
         repo_id=repository,
         folder_path=folder,
         revision=revision,
-        # Weights of another format would be found before the new ones.
+        # Weights of another format could be read in place of the new ones.
         delete_patterns=[*_WEIGHTS, *_OF_WEIGHTS] if has_weights else None,
     )
 
 
 def _parse(address):
-    """Returns the repository and the revision, or `None`, of Hugging Face's address."""
+    """Returns repository and revision, or `None`, of an address at Hugging Face."""
     name = address.removeprefix(HUGGING_FACE)
     match = re.fullmatch(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", name)
     if match is None:
@@ -173,7 +174,7 @@ def _to_kaggle(folder, address):
 
 @contextlib.contextmanager
 def _kaggle():
-    """Yields the package, without its messages on standard output: it is for results."""
+    """Yields the package. Its messages go to standard error, not to standard output."""
     os.environ.setdefault("KAGGLEHUB_VERBOSITY", "warning")
     import kagglehub
 
@@ -182,7 +183,7 @@ def _kaggle():
 
 
 def _newest_in_cache(handle):
-    """Returns a handle with the newest version that kagglehub has downloaded whole."""
+    """Returns a handle with the newest version that kagglehub has in its cache."""
     from kagglehub.config import get_cache_folder
 
     folder = pathlib.Path(get_cache_folder(), "models", handle)

@@ -1,7 +1,7 @@
 """Calibration of the exits of a finished fine-tuning run."""
 
 from albert_keras.compression import calibrate
-from albert_keras.compression.exit_inference import EveryDepth, check_has_exits
+from albert_keras.compression.exit_inference import check_has_exits
 from albert_keras.runs.finetuning_config import BATCH_SIZE, RowOptions
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.inference import load_finetuned
@@ -44,7 +44,7 @@ def calibrate_run(
     task, model = load_finetuned(folder, reading or RowOptions())
     check_has_exits(model)
     examples = task.prepare(read_rows(task, data, needs_labels=False)).examples
-    logits = task.example_outputs(EveryDepth(model), examples, batch_size)
+    logits = task.example_outputs(model.exit_logits, examples, batch_size)
     calibration = calibrate(logits, max_changed=max_changed, confidence=confidence)
     results = describe_calibration(calibration)
     model.exit_rule = calibration.chosen.rule.to_dict()

@@ -1,4 +1,4 @@
-"""A local server of exported models, with the REST paths of TensorFlow Serving."""
+"""A development server of exported models, with the REST paths of TensorFlow Serving."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Micro-batching: requests that arrive together run as one batch."""
+"""Micro-batching of requests."""
 
 import asyncio
 import collections
@@ -8,18 +8,18 @@ import numpy as np
 
 
 class MicroBatcher:
-    """Joins the requests that arrive within a moment into one call of a function.
+    """Joins requests that arrive at about the same time into one call of a function.
 
-    A request that finds the model idle waits `delay_s` at most; while the model runs, the
-    next batch gathers. The rows of a batch may have inputs of the same shapes only, so
-    that it suits texts; the caller tells by `key` which requests may be joined.
+    If the model is idle, a request waits for others for at most `delay_s`. While the
+    model runs, the next batch gathers. Only requests with the same `key` are joined;
+    their arrays must have the same shapes except for the rows.
 
     Args:
-        run: Function from `(key, inputs)`, a dict of arrays, to a dict of arrays with as
-            many rows. It is called in a thread, one call at a time.
-        max_rows: int. Most rows of a batch; a request with more runs alone.
-        delay_s: float, seconds.
-        max_waiting: int. Requests that may wait; further ones are refused.
+        run: Function `(key, inputs)` from a dict of arrays to a dict of arrays with the
+            same number of rows. It is called in a thread, one call at a time.
+        max_rows: int. Maximum number of rows of a batch; a larger request runs alone.
+        delay_s: float. Seconds that a request waits for others.
+        max_waiting: int. Maximum number of waiting requests; others are refused.
         observe: Function that is called with the number of rows of each batch.
 
     Example:
@@ -77,13 +77,13 @@ class MicroBatcher:
                 await self._answer(batch)
 
     def _rows_of_first(self):
-        """Returns the rows that could run with the request that waits longest."""
+        """Returns the number of rows that could run with the oldest request."""
         key = self._waiting[0][0]
         return sum(_num_rows(inputs) for k, inputs, _ in self._waiting if k == key)
 
     def _take(self):
-        """Returns the requests of the next batch, and removes them from those waiting."""
-        # A client that gave up has cancelled its answer.
+        """Removes the requests of the next batch from the waiting ones; returns them."""
+        # The answer is cancelled if the client has closed the connection.
         waiting = [request for request in self._waiting if not request[-1].done()]
         batch, others, num_rows = [], collections.deque(), 0
         for request in waiting:
@@ -106,7 +106,7 @@ class MicroBatcher:
         try:
             outputs = await asyncio.to_thread(self.run, key, joined)
         except Exception as error:
-            # A request that the model refuses must not spoil the others.
+            # Run alone, the other requests succeed.
             for request in batch:
                 if len(batch) > 1:
                     await self._answer([request])

@@ -1,4 +1,4 @@
-"""Options of the server, without the imports of its work."""
+"""Options of the server."""
 
 import dataclasses
 
@@ -12,13 +12,13 @@ class ServerOptions(Options):
     host: str = option("address to listen on; 0.0.0.0 for all networks", "127.0.0.1")
     port: int = option("port; 0 for a free one", 8501, Range(0, 65535))
     max_body_bytes: int = option(
-        "largest body of a request", 4_000_000, Range(1, 2**31)
+        "maximum bytes of a request's body", 4_000_000, Range(1, 2**31)
     )
-    max_request_rows: int = option("most rows of a request", 1000, BATCH_SIZES)
-    timeout: float = option("seconds until a request is given up", 30.0, Range(above=0))
-    max_batch_rows: int = option("most rows that run as one batch", 32, BATCH_SIZES)
+    max_request_rows: int = option("maximum rows of a request", 1000, BATCH_SIZES)
+    timeout: float = option("seconds until a request fails", 30.0, Range(above=0))
+    max_batch_rows: int = option("maximum rows of a batch", 32, BATCH_SIZES)
     batch_delay_ms: float = option(
-        "milliseconds for which a request waits for others; 0 to run each alone",
+        "milliseconds that a request waits for others; 0 disables batching",
         1.0,
         Range(0),
     )

@@ -1,4 +1,4 @@
-"""JSON of TensorFlow Serving's REST paths, as arrays and back."""
+"""Conversion of TensorFlow Serving's JSON to arrays and back."""
 
 import base64
 
@@ -9,17 +9,17 @@ from albert_keras.export.signatures import SERVING_SIGNATURE
 
 
 def read_request(content, inputs_of):
-    """Returns the signature, the arrays by name and whether they came row by row.
+    """Returns the signature, the arrays by name, and whether the request has rows.
 
     Args:
-        content: Object of the request: `{"instances": [...]}`, of each row a dict by
-            name or, of a model with one input, the value; or `{"inputs": ...}`, a dict of
-            whole inputs, or the value of the only one. `signature_name` is optional.
-            Other keys, such as `parameters`, are ignored, as TensorFlow Serving does.
-        inputs_of: Function from a signature's name to the `tf.TensorSpec`s by name.
+        content: Object of the request. `{"instances": [...]}` has rows, each a dict by
+            name or the value of the only input; `{"inputs": ...}` has a dict of whole
+            inputs, or the value of the only input. `signature_name` is optional. Other
+            keys, such as `parameters`, are ignored, as by TensorFlow Serving.
+        inputs_of: Function from a signature's name to a dict of `tf.TensorSpec` by name.
 
     Raises:
-        ValueError: If the content is none of these.
+        ValueError: If the content has another form.
 
     Example:
 
@@ -57,12 +57,12 @@ def read_request(content, inputs_of):
 def encode_outputs(outputs, is_row_wise):
     """Returns the JSON object of a response.
 
-    Strings are text or, where they are no UTF-8, `{"b64": ...}`. Of a signature with one
-    output its name is left out.
+    Strings that are not UTF-8 become `{"b64": ...}`. The name of an only output is left
+    out.
 
     Args:
         outputs: Dict of arrays by name.
-        is_row_wise: bool. Whether to answer row by row, in `predictions`.
+        is_row_wise: bool. Whether to return rows, in `predictions`.
 
     Example:
 
@@ -104,7 +104,7 @@ def _is_bytes(value):
 
 
 def _as_array(name, value, spec):
-    """Returns an array with the type and the number of axes of an input."""
+    """Returns a value as an array of an input's type and shape."""
     is_text = spec.dtype.name == "string"
     try:
         array = np.array(_as_bytes(value) if is_text else value, dtype=object)
@@ -126,7 +126,7 @@ def _as_array(name, value, spec):
 
 
 def _as_bytes(value):
-    """Returns nested lists of strings as bytes; anything else becomes no bytes."""
+    """Returns nested lists with strings and `b64` objects as bytes; the rest as it is."""
     if isinstance(value, list):
         return [_as_bytes(item) for item in value]
     if isinstance(value, str):

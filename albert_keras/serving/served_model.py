@@ -1,6 +1,5 @@
-"""A SavedModel as TensorFlow Serving finds it: a name, a version, and signatures."""
+"""A SavedModel with a name and a version, as in TensorFlow Serving."""
 
-import functools
 import pathlib
 
 import numpy as np
@@ -9,10 +8,14 @@ from google.protobuf.json_format import MessageToDict
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from albert_keras.checks import import_optional, shortened
-from albert_keras.export.saved_model import GRAPH_FILE, is_saved_model
+from albert_keras.export.saved_model import (
+    GRAPH_FILE,
+    call_signature,
+    is_saved_model,
+)
 from albert_keras.export.signatures import SERVING_SIGNATURE
 
-# Signatures that TensorFlow Serving does not list either.
+# Signatures that TensorFlow Serving does not list.
 _INTERNAL = ("__saved_model_init_op",)
 
 
@@ -20,12 +23,12 @@ class ServedModel:
     """A SavedModel loaded for a server.
 
     Args:
-        path: str or path. A SavedModel, or a folder of versions such as `reviews` with
-            `reviews/1`, of which the one with the highest number is loaded.
+        path: str or path. A SavedModel; or a folder of versions, such as `reviews` with
+            `reviews/1`, whose highest version is loaded.
 
     Attributes:
-        name: str. The folder that holds the versions, or the SavedModel's own.
-        version: str. The number, "1" without one.
+        name: str. Name of the folder of versions, or of the SavedModel's folder.
+        version: str. The version, `"1"` if the folder has none.
 
     Raises:
         ValueError: If there is no SavedModel.
@@ -64,28 +67,25 @@ class ServedModel:
         """Returns the NumPy arrays of a signature's outputs, by name.
 
         Args:
-            inputs: Dict of arrays, with the names and types of the signature.
+            inputs: Dict of arrays with the signature's names and types.
             signature: str.
 
         Raises:
-            ValueError: If the graph refuses the inputs.
+            ValueError: If the graph raises an error for the inputs.
         """
         types = {name: spec.dtype for name, spec in self.inputs(signature).items()}
         tensors = {name: tf.constant(x, types[name]) for name, x in inputs.items()}
-        try:
-            outputs = self._signatures[signature](**tensors)
-        except tf.errors.InvalidArgumentError as error:
-            raise ValueError(_reason(error.message)) from error
+        outputs = call_signature(self._signatures[signature], tensors)
         return {name: np.asarray(value) for name, value in outputs.items()}
 
     def metadata(self):
-        """Returns what TensorFlow Serving's path `/metadata` does."""
-        as_dict = functools.partial(
-            MessageToDict,
-            preserving_proto_field_name=True,
-            always_print_fields_with_no_presence=True,
-        )
-        definitions = {name: as_dict(each) for name, each in self.definitions.items()}
+        """Returns the response of TensorFlow Serving's path `/metadata`."""
+        fields = ("preserving_proto_field_name", "always_print_fields_with_no_presence")
+        options = dict.fromkeys(fields, True)
+        definitions = {
+            name: MessageToDict(definition, **options)
+            for name, definition in self.definitions.items()
+        }
         spec = {"name": self.name, "signature_name": "", "version": self.version}
         return {
             "model_spec": spec,
@@ -93,21 +93,14 @@ class ServedModel:
         }
 
     def status(self):
-        """Returns what TensorFlow Serving's path of the model alone does."""
+        """Returns the response of TensorFlow Serving's path of a model's status."""
         status = {"error_code": "OK", "error_message": ""}
         available = {"version": self.version, "state": "AVAILABLE", "status": status}
         return {"model_version_status": [available]}
 
 
-def _reason(message):
-    """Returns what an operation says of its inputs, without where it is in the graph."""
-    preamble = ("Graph execution error", "Detected at node", "<stack traces")
-    lines = [line for line in message.splitlines() if not line.startswith(preamble)]
-    return shortened(next(filter(str.strip, lines), message))
-
-
 def _newest(path):
-    """Returns the SavedModel at `path`, or its version of the highest number."""
+    """Returns the SavedModel at `path`, or its highest version."""
     if is_saved_model(path):
         return path
     versions = [
@@ -118,7 +111,7 @@ def _newest(path):
     if not versions:
         raise ValueError(
             "A model to serve must be a SavedModel, or a folder of versions such as "
-            f"reviews with reviews/1. Received: '{path}'. Write one by `albert-keras "
+            f"reviews with reviews/1. Received: '{path}'. Write one with `albert-keras "
             "export RUN --format saved_model --output reviews/1`."
         )
     return max(versions, key=lambda version: int(version.name))

@@ -1,4 +1,4 @@
-"""An HTTP server of one exported model, for development."""
+"""HTTP server of one exported model, for development."""
 
 import asyncio
 import contextlib
@@ -15,18 +15,18 @@ from albert_keras.serving.rest import encode_outputs, read_request
 from albert_keras.serving.served_model import ServedModel
 
 METRICS_PATH = "/monitoring/prometheus/metrics"
-# Seconds that requests in progress have to end after Ctrl-C or SIGTERM.
+# Seconds for requests in progress to end after Ctrl-C or SIGTERM.
 SHUTDOWN_S = 10
 
 
 def serve(path, options=None, on_start=None):
-    """Serves an exported model until the process is told to stop, for development.
+    """Serves an exported model until Ctrl-C or SIGTERM, for development.
 
-    The paths are those of TensorFlow Serving's REST interface: `/v1/models/NAME`
-    (status), `/v1/models/NAME/metadata` and `/v1/models/NAME:predict`, with
-    `/versions/NUMBER` or without; Prometheus' metrics are at
-    `/monitoring/prometheus/metrics`, and a page to try the model at `/`. There are no
-    users, no TLS, and one model: for production use TensorFlow Serving.
+    The paths are those of TensorFlow Serving's REST API: `/v1/models/NAME` (status),
+    `/v1/models/NAME/metadata` and `/v1/models/NAME:predict`, with or without
+    `/versions/NUMBER` after the name. Prometheus' metrics are at
+    `/monitoring/prometheus/metrics`, and a page to try the model at `/`. The server has
+    one model, and neither users nor TLS. For production use TensorFlow Serving.
 
     Requests in progress end before the server stops.
 
@@ -61,19 +61,19 @@ def serve(path, options=None, on_start=None):
 
 
 def listen(host, port):
-    """Returns a socket that listens; uvicorn's own would end the process if it cannot."""
+    """Returns a listening socket; uvicorn would end the process without an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
-        # Connections inherit it. Else the body of an answer, sent after its headers,
-        # waits 40 ms for the client's acknowledgement: asyncio sets it for sockets alone
-        # that name TCP as their protocol.
+        # Connections inherit the option. Without it the body of a response, sent after
+        # its headers, waits 40 ms for the client's acknowledgement. asyncio sets it only
+        # for sockets that name TCP as their protocol.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except OSError as error:
         raise OSError(
-            f"The server must get an address of its own. Received: host={host}, "
-            f"port={port}: {error.strerror}. Take another one by --port."
+            f"The server's port must be free. Received: host={host}, "
+            f"port={port}: {error.strerror}. Choose another one with --port."
         ) from error
 
 
@@ -97,7 +97,7 @@ def make_app(model, options):
             yield
 
     def answer(function):
-        """Returns an endpoint that answers with JSON, errors included."""
+        """Returns an endpoint that responds with JSON, also for errors."""
 
         async def endpoint(request):
             start = time.perf_counter()
@@ -137,7 +137,7 @@ def make_app(model, options):
             key = signature, *(shape[1:] for shape in shapes)
             outputs = await batcher.submit(key, inputs)
         else:
-            # A scalar is for this request alone; unequal numbers of rows are refused.
+            # Scalars cannot be joined; the model refuses unequal numbers of rows.
             outputs = await asyncio.to_thread(model.predict, inputs, signature)
         return encode_outputs(outputs, is_row_wise)
 
@@ -177,7 +177,7 @@ def make_app(model, options):
 
 
 class RefusedError(Exception):
-    """A request that is answered with an HTTP status of its own."""
+    """Error of a request, with an HTTP status."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -185,10 +185,11 @@ class RefusedError(Exception):
 
 
 async def _read_body(request, max_bytes):
-    """Returns the body of a request, read no further than it may be long."""
+    """Returns the body of a request, of at most `max_bytes`."""
     encoding = request.headers.get("content-encoding", "identity").lower()
     if encoding != "identity":
-        raise RefusedError(415, f"A body must be plain. Received: {shown(encoding)}.")
+        message = f"A body must not be compressed. Received: {shown(encoding)}."
+        raise RefusedError(415, message)
     body = bytearray()
     async for part in request.stream():
         body += part

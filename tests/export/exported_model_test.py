@@ -214,24 +214,21 @@ def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
 def test_labels_are_read_as_written(activation, backbone, tmp_path):
     model = AlbertTextClassifier(backbone, num_classes=3, activation=activation)
     labels = ["x", "", "göod"]
-    associated_files.write_associated_files(tmp_path / "extra", model, labels)
-    expected = labels, activation == "sigmoid"
-    assert associated_files.read_labels(tmp_path / "extra") == expected
     assert associated_files.read_labels(tmp_path) == (None, False)
+    associated_files.write_beside(tmp_path, model, labels)
+    expected = labels, activation == "sigmoid"
+    assert associated_files.read_labels(tmp_path) == expected
 
 
 def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
     preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=13)
-    assert associated_files.read_text_preprocessor(tmp_path) is None
-    associated_files.write_associated_files(
-        tmp_path, backbone, preprocessor=preprocessor
-    )
-    read = associated_files.read_text_preprocessor(tmp_path)
-    assert read.get_config()["sequence_length"] == 13
+    assert associated_files.read_packing(tmp_path) is None
+    associated_files.write_beside(tmp_path, backbone, None, None, preprocessor)
+    assert associated_files.read_packing(tmp_path) == (13, False)
     file = tmp_path / associated_files.PREPROCESSOR_FILE
     other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
     file.write_text(json.dumps(other))
-    assert associated_files.read_text_preprocessor(tmp_path) is None
+    assert associated_files.read_packing(tmp_path) is None
 
 
 LABELS = associated_files.LABELS_FILE
@@ -326,7 +323,7 @@ def test_unknown_content_is_one_error(content, tmp_path):
 
 
 def test_what_is_no_exported_model_is_one_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent.*there is nothing"):
+    with pytest.raises(FileNotFoundError, match="absent.*does not exist"):
         ak.load_exported(tmp_path / "absent")
     with pytest.raises(ValueError, match="must be an exported model"):
         ak.load_exported(tmp_path)

@@ -206,7 +206,7 @@ def test_models_that_keras_quantized_are_refused(backbone, tmp_path):
         ):
             export_tflite(model, tmp_path / "model")
     with pytest.raises(
-        ValueError, match="ONNX holds no model .* in float8. Export the"
+        ValueError, match="ONNX does not support models .* in float8. Export the"
     ):
         export_onnx(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())

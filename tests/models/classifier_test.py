@@ -7,7 +7,7 @@ import pytest
 from keras import losses
 
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-from albert_keras.models.cross_entropies import (
+from albert_keras.models.classes import (
     accuracy_of,
     reads_logits,
     takes_class_ids,

@@ -10,14 +10,8 @@ from albert_keras.models import (
     AlbertTextClassifier,
     AlbertTokenClassifier,
 )
-from albert_keras.models.batches import (
-    Rows,
-    batches_of_py_dataset,
-    in_batches,
-    is_in_memory,
-    split_rows,
-)
-from albert_keras.models.data_checks import check_data, columns_of
+from albert_keras.models.batches import Rows, in_batches, split_rows
+from albert_keras.models.data_checks import Data, check_data
 from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs
@@ -100,8 +94,8 @@ def test_names_of_classes_are_taken(model):
     names = ["bad", "fair", "good"]
     classifier = AlbertTextClassifier(model.backbone, 3, labels=names)
     for labels in (["good", "bad"], np.array(["good", "bad"])):
-        assert columns_of(classifier, INPUTS, labels)[1] == [2, 0]
-    assert columns_of(classifier, INPUTS, [2, 0])[1] == [2, 0]
+        assert check_data(classifier, INPUTS, labels).y == [2, 0]
+    assert check_data(classifier, INPUTS, [2, 0]).y == [2, 0]
     with pytest.raises(ValueError, match="bad, fair, good. Received: 'great'"):
         classifier.fit(INPUTS, ["good", "great"])
     classifier.compile(loss="mse")
@@ -112,9 +106,9 @@ def test_names_of_classes_are_taken(model):
 def test_tags_are_names_or_class_ids(model):
     tagger = AlbertTokenClassifier(model.backbone, 3, labels=["B", "I", "O"])
     text = [["Ann"], ["Bob", "left"]]
-    assert columns_of(tagger, text, [["B"], ["B", "O"]])[1] == [[0], [0, 2]]
+    assert check_data(tagger, INPUTS, [["B"], ["B", "O"]]).y == [[0], [0, 2]]
     ragged = np.array([[0], [0, 2]], dtype=object)
-    check_data(tagger, INPUTS, columns_of(tagger, INPUTS, ragged)[1])
+    check_data(tagger, INPUTS, check_data(tagger, INPUTS, ragged).y)
     with pytest.raises(ValueError, match="B, I, O. Received: '-'"):
         tagger.fit(INPUTS, [["B"], ["-", "O"]])
     tagger.preprocessor = lambda texts: INPUTS
@@ -200,16 +194,16 @@ def test_labels_of_tokens_are_cut_like_the_features():
     ],
 )
 def test_unfit_rows_are_refused(data, error):
-    is_rows = is_in_memory(data[0])
+    is_stream = hasattr(data[0], "__next__")
     with pytest.raises(ValueError, match=error):
-        Rows(data, prepare, True) if is_rows else in_batches(data, prepare)
+        in_batches(Data(*data), prepare) if is_stream else Rows(data, prepare, True)
 
 
 def test_a_split_must_leave_rows_on_both_sides():
     with pytest.raises(ValueError, match="validation_split=0.9 of 3 rows"):
-        split_rows((["a", "b", "c"], None, None), 0.9)
+        split_rows(Data(["a", "b", "c"]), 0.9)
     with pytest.raises(ValueError, match="needs rows in memory.*`validation_data`"):
-        split_rows((tf.data.Dataset.range(3), None, None), 0.5)
+        split_rows(Data(tf.data.Dataset.range(3)), 0.5)
 
 
 class Batches(keras.utils.PyDataset):
@@ -227,19 +221,17 @@ class Batches(keras.utils.PyDataset):
 
 def test_words_and_tags_of_a_py_dataset_are_filled_up():
     source = Batches((WORDS[:1], [[1]]), (WORDS[1:], [[2, 3, 4], [5, 6]]))
-    batches = batches_of_py_dataset(source, source[0])
-    assert len(batches) == 2
-    words, tags = [*batches][1]
-    assert words.numpy().tolist() == [[b"b", b"c", b"d"], [b"e", b"f", b""]]
-    assert tags.numpy().tolist() == [[2, 3, 4], [5, 6, 0]]
     tokenizer = WordPieceTokenizer(
         ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef"]
     )
     preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, sequence_length=7)
-    _, labels, weights = [*batches.map(preprocessor)][1]
+    data = Data(source, first_batch=source[0])
+    batches = in_batches(data, preprocessor)
+    assert len(batches) == 2
+    _, labels, weights = [*batches][1]
     assert labels.numpy()[weights.numpy() > 0].tolist() == [2, 3, 4, 5, 6]
 
 
 def test_a_py_dataset_must_end():
     with pytest.raises(ValueError, match="must have an end.*num_batches=None"):
-        batches_of_py_dataset(Batches(), ["a"])
+        in_batches(Data(Batches(), first_batch=["a"]), prepare)

@@ -103,7 +103,7 @@ def test_shards_and_files_of_flax_are_downloaded(run, hub):
 )
 def test_what_cannot_be_downloaded_is_one_error(run, address, environment):
     line = last_line(run(local(address), **environment))
-    assert line.startswith("ConnectionError: The address must be of files that can be")
+    assert line.startswith("ConnectionError: An address must have files that can be")
     assert address in line
 
 
@@ -137,7 +137,7 @@ def test_a_model_of_kaggle_and_its_cache(run, tmp_path):
         assert "with HF_HUB_OFFLINE=1. FileNotFoundError: no version of it" in line
         assert len(kaggle.calls) == num_calls
         line = last_line(run(local("kaggle://user/absent/keras/x"), **environment))
-        assert line.startswith("ConnectionError: The address must be of files that can")
+        assert line.startswith("ConnectionError: An address must have files that can")
         assert "Resource not found" in line
 
 
@@ -187,7 +187,7 @@ def test_new_weights_replace_those_of_every_format(run, hub, folder):
 )
 def test_what_cannot_be_uploaded_is_one_error(run, hub, folder, environment, part):
     line = last_line(run(sending(folder, "hf://me/new"), **environment))
-    assert line.startswith("ConnectionError: The address must be of a model that this")
+    assert line.startswith("ConnectionError: An address must have a model that this")
     assert "'hf://me/new'" in line
     assert part in line
     assert "me/new" not in hub.repositories

@@ -153,7 +153,7 @@ def test_packed_bodies_are_refused(server):
     _, client = server
     found, answer = client.predict(body=b"{}", encoding="gzip")
     assert found == 415
-    assert "must be plain. Received: 'gzip'" in answer["error"]
+    assert "must not be compressed. Received: 'gzip'" in answer["error"]
 
 
 def page_in_browser(client, fields, folder):
@@ -218,7 +218,7 @@ def test_a_port_that_is_taken_is_one_line(server, exported, capsys):
     assert main(["serve", str(exported[0]), "--port", port]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert f"port={port}: Address already in use" in line
-    assert line.endswith("Take another one by --port.")
+    assert line.endswith("Choose another one with --port.")
 
 
 def test_it_stops_when_told(server):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.compression import logits_at
 from albert_keras.export import export_tflite
-from albert_keras.export.exits import EXIT_LOGITS
+from albert_keras.export.signatures import EXIT_LOGITS
 from albert_keras.export.tflite import load_tflite
 from albert_keras.runs import load_run
 from albert_keras.runs.rows import read_rows

@@ -1,4 +1,4 @@
-"""Asks TensorFlow Serving by gRPC what a file of a REST request asks.
+"""Sends the request of a REST request file to TensorFlow Serving by gRPC.
 
 python request_grpc.py NAME NAME.request.json [HOST:PORT]
 
@@ -14,7 +14,7 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 
 def main(name, file, address="localhost:8500"):
-    """Prints the outputs, a line each."""
+    """Prints each output in a line."""
     with open(file, encoding="utf-8") as content:
         inputs = json.load(content)["inputs"]
     request = predict_pb2.PredictRequest()

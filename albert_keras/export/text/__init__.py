@@ -1,5 +1,5 @@
-"""Signatures of raw text: a file for each kind of model.
+"""Text signatures of SavedModels, one file for each kind of model.
 
-A kind traces the path from strings to answers as a function of a SavedModel, and reads
-the answers back as the predictions of its task. `kinds` has their registry.
+A kind traces the graph from strings to answers, and converts the answers to predictions
+of its task. `kinds` has the registry.
 """

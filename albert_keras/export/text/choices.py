@@ -1,4 +1,4 @@
-"""Multiple choice: a context, a question and its choices in, their scores out."""
+"""Multiple choice: from a context, a question and choices to scores."""
 
 import tensorflow as tf
 
@@ -18,21 +18,21 @@ from albert_keras.tokenizers.ragged import slice_rows
 class Choices:
     """Scores choices like `MultipleChoiceTask`, packed like `pack_choices`.
 
-    Inputs: `context` and `question` `(batch,)`, `""` for none, and `choices` `(batch,
-    num_choices)`, strings.
+    Inputs: strings `context` and `question` `(batch,)`, each `""` if there is none, and
+    `choices` `(batch, num_choices)`.
 
-    Outputs: `logits` and `probabilities`, float32 `(batch, num_choices)`, and the letter
+    Outputs: float32 `logits` and `probabilities` `(batch, num_choices)`, and the letter
     of the best choice, the string `label` `(batch,)`.
     """
 
     task = task_class = MultipleChoiceTask
-    # Of `columns`, and the signature that takes them.
+    # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("context", "question", "choices")
     stored = {}  # noqa: RUF012
-    # Fields by which a model of ids gets them.
+    # Fields of the task that make the ids of a model of ids.
     ids = {"sequence_length": int, "max_question_length": int}  # noqa: RUF012
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tokenizer, run = task.tokenizer, serve_features(model)
         longest = task.recipe.sequence_length
@@ -42,7 +42,7 @@ class Choices:
         @tf.function(autograph=False)
         def serve(context, question, choices):
             _check(context, question, choices)
-            # Regular expressions find nothing in other bytes.
+            # Regular expressions do not match invalid UTF-8.
             question = tf.strings.unicode_transcode(
                 question, "UTF-8", "UTF-8", errors="ignore"
             )
@@ -101,7 +101,7 @@ def _check(context, question, choices):
 
 
 def _fill(question, choices, row_of):
-    """Puts each choice in place of the `_` of its question, or after it."""
+    """Puts each choice in place of the `_` of its question, or at the end."""
     has_blank = tf.strings.regex_full_match(question, r"(?s).*_.*")
     question = tf.where(has_blank, question, question + " _")
     # (batch * num_choices, parts): a choice after each part but the last

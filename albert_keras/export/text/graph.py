@@ -1,11 +1,16 @@
-"""Steps of the graph that the kinds of text signatures share."""
+"""Parts of the graph that text signatures share."""
 
 import tensorflow as tf
 
 from albert_keras.export import signatures
-from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.models import AlbertTextEmbedder
-from albert_keras.tokenizers.packing import trim_tensors
+from albert_keras.models.text_embedder import mean_over_tokens
+from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
+
+# Rows of a part: memory does not grow with the length of texts.
+PART_ROWS = 32
+# Tokens of a group. Matrix products of fewer tokens are slower.
+TOKENS_OF_A_GROUP = 512
 
 
 def text_input(name, rank=1):
@@ -14,25 +19,26 @@ def text_input(name, rank=1):
 
 
 def require(condition, rule, received):
-    """Fails with an InvalidArgumentError that states a rule, unless a condition holds.
+    """Raises an InvalidArgumentError with a rule unless a condition holds.
 
     Args:
         condition: Bool tensor.
         rule: str.
-        received: Tensor, of which the error shows the first values.
+        received: Tensor. The error shows its first values.
     """
     tf.debugging.Assert(condition, [f"{rule} Received:", received], summarize=3)
 
 
 def as_features(packed):
-    """Returns int32 inputs of a model, a dict of `(batch, length)`."""
+    """Returns packed texts as int32 inputs of a model, a dict of `(batch, length)`."""
     return {name: tf.cast(values, tf.int32) for name, values in packed.items()}
 
 
 def run_on_any_batch(run, features):
     """Returns the outputs of a model for a batch that may have no rows.
 
-    Some operations of heads fail without rows, so that one is added, and cut off again.
+    Some operations of heads fail without rows. An empty batch gets a row, which is cut
+    off again.
     """
     num_rows = tf.shape(features["token_ids"])[0]
     num_added = tf.cast(tf.equal(num_rows, 0), tf.int32)
@@ -44,58 +50,122 @@ def run_on_any_batch(run, features):
     return {name: values[:num_rows] for name, values in outputs.items()}
 
 
-# Rows of a part: memory does not grow with the length of texts.
-PART_ROWS = 32
-
-
-def run_in_parts(run, features):
+def run_in_parts(run, features, part_at=None):
     """Returns the outputs of a model for any number of rows, computed part by part.
 
-    `run` returns a dict of tensors whose axes but the first have the same sizes in each
-    part.
+    Args:
+        run: Function from the model's inputs to a dict of tensors. All their axes but the
+            first must have the same size in each part.
+        features: Dict of the model's inputs, tensors `(num_rows, ...)`.
+        part_at: Function from the number of a first row to the number of the row after
+            the part, and the part's features. Default: parts of `PART_ROWS` rows.
     """
     num_rows = tf.shape(features["token_ids"])[0]
 
-    # Traced once, though it is called twice.
+    def fixed_part_at(begin):
+        end = begin + PART_ROWS
+        return end, {name: values[begin:end] for name, values in features.items()}
+
+    # A function, so that two calls are traced once.
     @tf.function(autograph=False)
     def run_part(begin):
-        part = {n: values[begin : begin + PART_ROWS] for n, values in features.items()}
-        return run_on_any_batch(run, part)
+        end, part = (part_at or fixed_part_at)(begin)
+        return end, run_on_any_batch(run, part)
 
-    outputs = run_part(tf.constant(0))
+    def add_part(begin, found):
+        end, part = run_part(begin)
+        joined = {name: tf.concat([found[name], part[name]], axis=0) for name in found}
+        return end, joined
+
+    end, outputs = run_part(tf.constant(0))
     shapes = {
         name: tf.TensorShape([None, *value.shape[1:]])
         for name, value in outputs.items()
     }
-
-    def add_part(begin, found):
-        part = run_part(begin)
-        joined = {name: tf.concat([found[name], part[name]], axis=0) for name in found}
-        return begin + PART_ROWS, joined
-
     _, outputs = tf.while_loop(
         lambda begin, _: begin < num_rows,
         add_part,
-        (tf.constant(PART_ROWS), outputs),
+        (end, outputs),
         shape_invariants=(tf.TensorShape([]), shapes),
+        parallel_iterations=1,
     )
     return outputs
 
 
-def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
+def in_groups(run):
+    """Returns a function of a model's inputs that runs it on groups of similar length.
+
+    The rows are sorted by length, and each group is as long as its longest row, so that
+    there is little padding. The outputs are in the order of the rows. A batch may have no
+    rows.
+
+    Args:
+        run: Function from the model's inputs, tensors `(batch, length)`, to a dict of
+            outputs `(batch, ...)`. An output must not depend on other rows, nor have the
+            length as an axis.
+    """
+
+    def run_groups(**inputs):
+        lengths = tf.reduce_sum(inputs["padding_mask"], axis=1)
+        order = tf.argsort(lengths, direction="DESCENDING", stable=True)
+        lengths = tf.gather(lengths, order)
+        rows = {name: tf.gather(x, order) for name, x in inputs.items()}
+
+        def group_at(begin):
+            longest = tf.maximum(1, tf.reduce_max(lengths[begin:]))
+            end = begin + tf.maximum(1, TOKENS_OF_A_GROUP // longest)
+            return end, {name: x[begin:end, :longest] for name, x in rows.items()}
+
+        outputs = run_in_parts(run, rows, group_at)
+        places = tf.argsort(order)
+        return {name: tf.gather(x, places) for name, x in outputs.items()}
+
+    return run_groups
+
+
+def with_mean_output(run):
+    """Returns a function of a backbone's inputs that returns `mean_output` too.
+
+    `mean_output` is the mean of `sequence_output` over the tokens of each text, special
+    tokens included, float32 `(batch, hidden_dim)`.
+
+    Reference: Reimers and Gurevych 2019, section 3 (Sentence-BERT's MEAN strategy).
+    """
+
+    def run_with_mean(**features):
+        outputs = run(**features)
+        tokens, mask = outputs["sequence_output"], features["padding_mask"]
+        return {**outputs, "mean_output": mean_over_tokens(tokens, mask)}
+
+    return run_with_mean
+
+
+def text_signatures(
+    model,
+    tokenizer,
+    encode,
+    sequence_length,
+    *,
+    takes_pairs,
+    options,
+    by_rows=lambda run: run,
+):
     """Returns concrete functions from text to a model's outputs, by signature.
 
     Args:
-        model: Model of rows of ids; a backbone gives `mean_output` too.
-        pack: Function from a list of strings `(batch,)`, texts and maybe second texts,
-            to the features of rows.
-        takes_pairs: bool. Whether all signatures have second texts. A model of segments
-            but an embedder has a signature of pairs in any case.
+        model: Model of token ids. A backbone returns `mean_output` too.
+        tokenizer: A tokenizer of this package.
+        encode: Function from strings `(batch,)` to int32 ragged ids `(batch, None)`.
+        sequence_length: int. Tokens that longer texts are truncated to.
+        takes_pairs: bool. Whether all signatures take pairs. Otherwise a model with
+            segments, except an embedder, has one more signature for pairs.
         options: Dict of arguments of `serve_features`, by signature.
-        by_rows: Function from one of features to one that may compute rows apart.
+        by_rows: Function that wraps a function of features, such as `in_groups`. It is
+            not used for a backbone, whose outputs have the length as an axis.
     """
+    signatures.check_tokenizer(model, tokenizer)
     wrap = by_rows if hasattr(model, "backbone") else with_mean_output
-    # Traced once for texts and pairs: the graph of a deep model is large.
+    # Texts and pairs share the traced functions: the graph of a deep model is large.
     runs = {
         name: wrap(signatures.serve_features(model, **given))
         for name, given in options.items()
@@ -104,8 +174,9 @@ def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
     def trace(name, texts):
         @tf.function(autograph=False)
         def serve(**inputs):
-            segments = [inputs[text] for text in texts]
-            return runs[name](**as_features(trim_tensors(pack(segments))))
+            segments = [encode(inputs[text]) for text in texts]
+            packed = pack_tensors(segments, tokenizer, sequence_length)
+            return runs[name](**as_features(trim_tensors(packed)))
 
         specs = {text: text_input(text) for text in texts}
         return serve.get_concrete_function(**specs)

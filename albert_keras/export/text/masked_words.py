@@ -1,4 +1,4 @@
-"""Masked words: text with `[MASK]` in, the best tokens for each mask out."""
+"""Masked words: from text with `[MASK]` to the best tokens for each mask."""
 
 import tensorflow as tf
 
@@ -22,22 +22,22 @@ class MaskedWords:
 
     Inputs: `text` `(batch,)`, strings.
 
-    Outputs, for the masks of a text in their order: `tokens`, strings, and
-    `probabilities`, both `(batch, most masks, top_k)`, most probable first; `""` and 0
-    for texts with fewer masks. A text without a `[MASK]`, or with more tokens than the
-    model has positions, has only these: an error would be one of all texts that a server
-    puts into a batch. `predictions` raises it.
+    Outputs: `tokens`, strings, and float32 `probabilities`, both `(batch, most masks,
+    top_k)`, for the masks in their order, most probable first. Texts with fewer masks are
+    padded with `""` and 0. So is a text without a `[MASK]`, or with more tokens than the
+    model has positions: an error in the graph would also fail other requests of the batch
+    on a server. `predictions` raises the error.
     """
 
     task = task_class = MaskedWordsTask
-    # Of `columns`, and the signature that takes them.
+    # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("text",)
-    # Fields of the task by which answers are read, and their form in JSON.
+    # Fields of the task that `predictions` needs, and their form in JSON.
     stored = {"top_k": int}  # noqa: RUF012
-    # Fields by which a model of ids gets them.
+    # Fields of the task that make the ids of a model of ids.
     ids = {"longest": int}  # noqa: RUF012
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tokenizer = task.tokenizer
         run = serve_features(model)
@@ -51,20 +51,20 @@ class MaskedWords:
             ids = tokenizer.tokenize_with_masks(text)
             fits = ids.row_lengths() + num_special_tokens(1) <= longest
             features = trim_tensors(pack_tensors([ids], tokenizer, longest))
-            # (batch, length), and the ragged places of masks (batch, None)
+            # (batch, length), and the ragged positions of masks (batch, None)
             is_mask = tf.equal(features["token_ids"], tokenizer.mask_token_id)
             is_mask &= fits[:, tf.newaxis]
             places = tf.range(tf.shape(is_mask)[1])
             places *= tf.ones_like(features["token_ids"])
             places = tf.ragged.boolean_mask(places, is_mask)
-            # At least one, which heads need.
+            # Heads need at least one position.
             positions = places.to_tensor()
             none = tf.cast(tf.equal(tf.shape(positions)[1], 0), tf.int32)
             positions = tf.pad(positions, [[0, 0], [0, none]])
             features = {**as_features(features), "mask_positions": positions}
             outputs = run_on_any_batch(run, features)
             logits = outputs.get("mlm_logits", outputs.get("logits"))
-            # A table of embeddings may have more rows than there are tokens.
+            # The embedding table may have more rows than there are tokens.
             probabilities = tf.nn.softmax(logits[..., : len(tokens)])
             best = tf.math.top_k(probabilities, min(task.top_k, len(tokens)))
             # (batch, most masks, 1)
@@ -88,7 +88,7 @@ class MaskedWords:
         for text, tokens, probabilities in zip(
             rows, outputs["tokens"], outputs["probabilities"], strict=True
         ):
-            # No token of a real mask is more probable than the first.
+            # The first token is the most probable one; all are 0 for padding.
             if not (probabilities[:, 0] > 0).any():
                 raise ValueError(
                     "A text must have a [MASK], and no more tokens than the model has "

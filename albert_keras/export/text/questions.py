@@ -1,4 +1,4 @@
-"""Questions: a question and a context in, the best answers with their places out."""
+"""Questions: from a question and a context to the best answers with their positions."""
 
 import tensorflow as tf
 
@@ -16,7 +16,7 @@ from albert_keras.tasks import ANSWER_HEADS, QuestionAnsweringTask
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
 from albert_keras.tokenizers.tensor_characters import code_points_of
 
-# As of `decode_answers`.
+# As in `decode_answers`.
 NUM_BEST = 20
 # Outputs of candidates.
 _PLACES, _NUMBERS = ("starts", "ends"), ("scores", "probabilities")
@@ -27,24 +27,24 @@ class Questions:
 
     Inputs: `question` and `context`, strings `(batch,)`.
 
-    Outputs `(batch,)`: the string `answer`, `""` if there is none, and float32
-    `null_score`, the higher, the less likely there is an answer. Of different texts that
-    may be the answer, best first, `(batch, most candidates)`: `candidates`, strings;
-    int32 `starts` and `ends`, the characters of the context before each one's start and
-    end, -1 for questions with fewer; float32 `scores` and `probabilities`.
+    Outputs: the string `answer` `(batch,)`, `""` if there is none, and float32
+    `null_score` `(batch,)`; the higher, the less likely there is an answer. Candidates
+    are different texts, best first, `(batch, most candidates)`: strings `candidates`;
+    int32 `starts` and `ends`, in characters of the context, padded with -1; float32
+    `scores` and `probabilities`.
     """
 
     task = task_class = QuestionAnsweringTask
-    # Of `columns`, and the signature that takes them.
+    # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("question", "context")
     stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
-    # Fields by which a model of ids gets them.
+    # Fields of the task that make the ids of a model of ids.
     ids = {  # noqa: RUF012
         **{"sequence_length": int, "head": str},
         **{"doc_stride": int, "max_question_length": int},
     }
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         check_window_lengths(
             task.recipe.sequence_length, task.doc_stride, task.max_question_length
@@ -105,7 +105,7 @@ class Questions:
             found = tuple(
                 Candidate(row.context[start:end], start, score, probability)
                 for start, end, score, probability in zip(*candidates, strict=True)
-                # Joined batches end with zeros.
+                # Candidates of joined batches are padded with zeros.
                 if end > start >= 0
             )
             text = found[0].text if found else ""

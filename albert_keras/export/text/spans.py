@@ -1,4 +1,4 @@
-"""Best spans of windows and answers of questions in the graph, as `decode_answers`."""
+"""Best answers of questions in the graph, by the rules of `decode_answers`."""
 
 import math
 
@@ -13,11 +13,11 @@ NO_SPAN = -math.inf
 
 
 def best_spans(outputs, may_start, may_end, max_answer_length, num_best):
-    """Returns the best valid spans of windows, and their null scores.
+    """Returns the best valid spans of windows, and the windows' null scores.
 
     Args:
-        outputs: Dict, as a head's `predictor` gives them.
-        may_start, may_end: Bool `(num_windows, length)`.
+        outputs: Outputs of a head's `predictor`, a dict.
+        may_start, may_end: Bool `(num_windows, length)`. Where answers may start and end.
         max_answer_length, num_best: As for `decode_answers`.
 
     Returns:
@@ -55,7 +55,7 @@ def best_spans(outputs, may_start, may_end, max_answer_length, num_best):
     scores, starts, ends = (
         tf.reshape(array, [-1, num_spans]) for array in (scores, starts, ends)
     )
-    # Of equal ones those that start, then end, first.
+    # Among equal scores, the first start comes first, then the first end.
     order = tf.argsort(starts * tf.shape(may_start)[1] + ends, stable=True)
     scores, starts, ends = (
         tf.gather(array, order, batch_dims=1) for array in (scores, starts, ends)
@@ -73,16 +73,16 @@ def choose_answers(spans, windows, places, codes, num_best):
     """Returns the candidates of questions from the best spans of their windows.
 
     Args:
-        spans: Dict, as `best_spans` returns it.
+        spans: What `best_spans` returns.
         windows: `TensorWindows`.
-        places: Tuple of int64 `(num_tokens,)`: start and end in its context, in
-            characters, of each token of all contexts.
+        places: Tuple of two int64 `(num_tokens,)`: the start and the end of each token of
+            all contexts, in characters of its context.
         codes: int32 ragged `(batch, None)`. Code points of the contexts.
         num_best: int. Candidates of a question, with different texts.
 
     Returns:
         Dict of ragged tensors `(batch, None)`, best first: `texts`, strings; `starts` and
-        `ends`, int64 places in the context; `scores` and `probabilities`, float64.
+        `ends`, int64 positions in the context; `scores` and `probabilities`, float64.
     """
     found = tf.where(spans["scores"] > NO_SPAN)
     window_of = found[:, 0]
@@ -93,14 +93,14 @@ def choose_answers(spans, windows, places, codes, num_best):
         shift + tf.cast(tf.gather_nd(spans[name], found), tf.int64)
         for name in ("starts", "ends")
     )
-    # By question, then score, then place.
+    # By question, then score, then position.
     order = tf.argsort(scores, direction="DESCENDING", stable=True)
     order = tf.gather(order, tf.argsort(tf.gather(question, order), stable=True))
     question, scores = tf.gather(question, order), tf.gather(scores, order)
     starts = tf.gather(places[0], tf.gather(first, order))
     ends = tf.gather(places[1], tf.gather(last, order))
 
-    # Without white space at the end. An empty text would mean that there is no answer.
+    # Answers do not end with white space; an empty one would mean that there is none.
     before = tf.gather(codes.row_starts(), question)
     visible = tf.where(~satisfy(str.isspace, codes.flat_values))[:, 0]
     previous = tf.searchsorted(visible, before + ends)
@@ -111,7 +111,7 @@ def choose_answers(spans, windows, places, codes, num_best):
     rows = slice_rows(codes.flat_values, starts, ends - starts)
     texts = tf.strings.unicode_encode(rows, "UTF-8")
 
-    # The first one of each text.
+    # The first candidate of each text.
     keys = tf.strings.join([tf.strings.as_string(question), texts], " ")
     different, group = tf.unique(tf.gather(keys, kept), tf.int64)
     number = tf.range(tf.size(group, tf.int64))
@@ -130,7 +130,7 @@ def choose_answers(spans, windows, places, codes, num_best):
 
 
 def _softmax(scores):
-    """Returns the softmax of each row of a ragged tensor, whose first is the largest."""
+    """Returns the softmax of rows of a ragged tensor, whose first value is largest."""
     row_of = scores.value_rowids()
     largest = tf.gather(tf.pad(scores.values, [[0, 1]]), scores.row_starts())
     weights = tf.exp(scores.values - tf.gather(largest, row_of))
@@ -139,7 +139,7 @@ def _softmax(scores):
 
 
 def check_scores(outputs, padding_mask):
-    """Requires that the scores of all tokens of windows are numbers or -inf."""
+    """Requires that the scores of all tokens are numbers or -inf."""
     if "start_logits" in outputs:
         scores = outputs["start_logits"] + outputs["end_logits"]
         scores = tf.boolean_mask(scores, padding_mask > 0)

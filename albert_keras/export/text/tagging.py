@@ -1,45 +1,44 @@
-"""Tagging: text in, a tag for each word and the entities with their places out."""
+"""Tagging: from text to the tags of its words, and to entities with their positions."""
 
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import as_features, run_in_parts, text_input
 from albert_keras.tasks import TaggingTask
-from albert_keras.tasks.tagging.entities import are_entity_tags
-from albert_keras.tasks.tagging.reading import PredictedTags
+from albert_keras.tasks.tagging.entities import are_entity_tags, parse_tag
+from albert_keras.tasks.tagging.reading import OUTSIDE, PredictedTags
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
-from albert_keras.tokenizers.tensor_characters import locate_words
+from albert_keras.tokenizers.ragged import slice_rows
+from albert_keras.tokenizers.tensor_characters import code_points_of, locate_words
 
 WORDS_SIGNATURE = "serve_words"
 
 
 class Tagging:
-    """Tags words like `tag_words`, of sentences of any length.
+    """Tags words like `tag_words`, for sentences of any length.
 
-    Inputs: `text` `(batch,)`, strings with words as `words_of` splits them; of
-    `serve_words` instead `words` `(batch, most words)`, with `""` at the ends of rows.
+    Inputs: `text` `(batch,)`, strings, which are split into words like `words_of`; for
+    the signature `serve_words` instead `words` `(batch, most words)`, padded with `""`.
 
-    Outputs: `tags`, strings `(batch, most words)`, and their float32 `probabilities`; of
-    `text` also its `words`, and int32 `word_starts` and `word_ends`, the characters
-    before each one's start and end. With tags of entities `entities`, strings, their
-    `entity_types`, int32 `entity_starts` and `entity_ends`, and float32 `entity_scores`,
-    `(batch, most entities)`. Rows with fewer words or entities end with `""`, and numbers
-    of -1.
+    Outputs: `tags`, strings `(batch, most words)`, and their float32 `probabilities`. For
+    `text` also its `words`, and int32 `word_starts` and `word_ends`, in characters. With
+    tags of entities also `entities` and `entity_types`, strings, int32 `entity_starts`
+    and `entity_ends`, and float32 `entity_scores`, `(batch, most entities)`. Rows with
+    fewer words or entities are padded with `""` and -1.
     """
 
     task_class = TaggingTask
-    # Of `columns`, and the signature that takes them.
+    # The signature of `predictions`, and its inputs.
     signature, inputs = WORDS_SIGNATURE, ("words",)
     stored = {"labels": [str], "default": str}  # noqa: RUF012
-    # Fields by which a model of ids gets them.
+    # Fields of the task that make the ids of a model of ids.
     ids = {"sequence_length": int}  # noqa: RUF012
 
     def task(self, labels, default):
         """Returns the task of answers, without a tokenizer."""
         return TaggingTask(labels=tuple(labels), default=default)
 
-    def signatures(self, model, task, labels):
+    def signatures(self, model, task):
         """Returns the concrete functions by name."""
         tag = _tagger(model, task)
         names = tf.constant(task.labels)
@@ -86,7 +85,7 @@ class Tagging:
 
 
 def _padded(values):
-    """Returns a ragged tensor as one of strings, int32 or float32."""
+    """Returns a ragged tensor padded, int64 as int32."""
     if values.dtype == tf.string:
         return values.to_tensor("")
     if values.dtype == tf.int64:
@@ -95,9 +94,9 @@ def _padded(values):
 
 
 def _tagger(model, task):
-    """Returns a function from ragged words `(n, None)` to their tags.
+    """Returns a function from ragged words `(batch, None)` to the tags of all words.
 
-    They are flat, int64 ids and float32 probabilities.
+    The function returns int64 ids and float32 probabilities, both `(num_words,)`.
     """
     tokenizer, run = task.tokenizer, serve_features(model)
     longest = task.recipe.sequence_length
@@ -111,14 +110,14 @@ def _tagger(model, task):
 
     def tag(words):
         ids = tokenizer.tokenize(words.flat_values)[:, :room]
-        # Tokens before each word, and of all; the first word of each sequence.
+        # (num_words + 1,), (num_sequences,): tokens before each word; first words
         ends = tf.cast(ids.row_splits, tf.int64)
         first = _first_words(words.row_splits, ends, room)
         splits = tf.gather(ends, tf.concat([first, [ids.nrows()]], axis=0))
         rows = tf.RaggedTensor.from_row_splits(ids.flat_values, splits)
         packed = trim_tensors(pack_tensors([rows], tokenizer, longest))
         best_tags = run_in_parts(best, as_features(packed))
-        # (num_words,): the first token stands for its word, after [CLS].
+        # (num_words,): the position of each word's first token, after [CLS].
         number = tf.range(ids.nrows())
         sequence = tf.searchsorted(first, number, "right", tf.int64) - 1
         place = 1 + ends[:-1] - tf.gather(splits, sequence)
@@ -134,10 +133,10 @@ def _tagger(model, task):
 
 
 def _first_words(sentences, ends, room):
-    """Returns the first word of each sequence, over all sentences, sorted.
+    """Returns the numbers of the first words of sequences, over all sentences, sorted.
 
-    As in `align_tags`: each sequence has as many whole words as fit. `sentences` are row
-    splits, `ends` the tokens before each word, int64.
+    As in `align_tags`, each sequence has as many whole words as fit. `sentences` are row
+    splits, and `ends` the numbers of tokens before each word, int64.
     """
     stops = sentences[1:]
 
@@ -156,3 +155,68 @@ def _first_words(sentences, ends, room):
         shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None])),
     )
     return tf.sort(found)
+
+
+def locate_entities(text, labels, ids, probabilities, starts, ends):
+    """Returns the entities of texts, by the rules of `find_entities`.
+
+    Args:
+        text: Strings `(batch,)`.
+        labels: Tuple of str, tags of entities.
+        ids: int64 `(num_words,)`. Numbers of the tags of all words.
+        probabilities: float32 `(num_words,)`. Probabilities of the tags.
+        starts, ends: int64 ragged `(batch, None)`. Positions of words, in characters.
+
+    Returns:
+        Dict of ragged tensors `(batch, None)`: `entities` and `entity_types`, strings;
+        `entity_starts` and `entity_ends`, int64; `entity_scores`, float32, the mean
+        probability of an entity's tags.
+    """
+    prefixes, kinds = zip(*map(parse_tag, labels), strict=True)
+    names = sorted(set(kinds))
+    prefix = tf.gather(tf.constant(prefixes), ids)
+    kind = tf.gather(tf.constant([names.index(kind) for kind in kinds]), ids)
+
+    # (num_words,): the word before a text counts as outside of entities.
+    num_words = tf.size(ids, tf.int64)
+    is_first = tf.scatter_nd(
+        starts.row_splits[:, tf.newaxis],
+        tf.ones_like(starts.row_splits),
+        num_words[tf.newaxis] + 1,
+    )
+    is_first = is_first[:-1] > 0
+    previous = tf.concat([[OUTSIDE], prefix], axis=0)[:-1]
+    previous = tf.where(is_first, OUTSIDE, previous)
+    is_other = kind != tf.concat([[-1], kind], axis=0)[:-1]
+    is_outside = prefix == OUTSIDE
+    begins = ~is_outside & (_is_any(prefix, "BS") | _is_any(previous, "OES") | is_other)
+
+    # An entity ends before a word that begins another one, is outside, or is in the next
+    # text.
+    first = tf.where(begins)[:, 0]
+    stops = tf.concat([tf.where(begins | is_outside | is_first)[:, 0], [num_words]], 0)
+    last = tf.gather(stops, tf.searchsorted(stops, first, "right")) - 1
+    row_of = tf.gather(starts.value_rowids(), first)
+    begin, end = tf.gather(starts.values, first), tf.gather(ends.values, last)
+    codes = code_points_of(text)
+    rows = slice_rows(
+        codes.flat_values, tf.gather(codes.row_starts(), row_of) + begin, end - begin
+    )
+    sums = tf.cumsum(tf.pad(tf.cast(probabilities, tf.float64), [[1, 0]]))
+    total = tf.gather(sums, last + 1) - tf.gather(sums, first)
+    means = total / tf.cast(last + 1 - first, tf.float64)
+    found = {
+        "entities": tf.strings.unicode_encode(rows, "UTF-8"),
+        "entity_types": tf.gather(tf.constant(names), tf.gather(kind, first)),
+        "entity_starts": begin,
+        "entity_ends": end,
+        "entity_scores": tf.cast(means, tf.float32),
+    }
+    return {
+        name: tf.RaggedTensor.from_value_rowids(values, row_of, nrows=starts.nrows())
+        for name, values in found.items()
+    }
+
+
+def _is_any(prefix, letters):
+    return tf.reduce_any(prefix[:, tf.newaxis] == tf.constant([*letters]), axis=1)

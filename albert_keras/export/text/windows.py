@@ -1,4 +1,4 @@
-"""Windows of contexts in the graph: the rules of `make_windows`."""
+"""Windows of contexts in the graph, by the rules of `make_windows`."""
 
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ class TensorWindows(NamedTuple):
     """Questions with overlapping windows of their contexts.
 
     Attributes:
-        features: Dict of int32 `(num_windows, length)`: those of `pack_tensors`, and
-            `answer_mask`, 1 on [CLS] and on the context.
-        may_start, may_end: Bool `(num_windows, length)`. Where answers may.
-        question_of: int64 `(num_windows,)`.
-        tokens: int64 `(num_windows,)`. What to add to places in a window for the number
-            of a token among those of all contexts.
+        features: Dict of int32 `(num_windows, length)`: the features of `pack_tensors`,
+            and `answer_mask`, 1 on [CLS] and on the context.
+        may_start, may_end: Bool `(num_windows, length)`. Where answers may start and end.
+        question_of: int64 `(num_windows,)`. The question of each window.
+        tokens: int64 `(num_windows,)`. A position in a window plus this is the number of
+            a token among the tokens of all contexts.
     """
 
     features: dict
@@ -33,7 +33,7 @@ class TensorWindows(NamedTuple):
 
 
 def cut_windows(questions, contexts, task):
-    """Returns `TensorWindows` of int32 ragged ids `(batch, None)`, cut as a task says."""
+    """Returns the `TensorWindows` of a task for int32 ragged ids `(batch, None)`."""
     tokenizer, longest = task.tokenizer, task.recipe.sequence_length
     asked = questions[:, : task.max_question_length]
     # (batch,)
@@ -52,14 +52,14 @@ def cut_windows(questions, contexts, task):
     rows = slice_rows(contexts.values, begins, lengths)
     packed = as_features(trim_tensors(pack_tensors([asked, rows], tokenizer, longest)))
 
-    # (num_windows, length): places in the window's part of the context.
+    # (num_windows, length): positions in the window's part of the context.
     places = tf.range(tf.shape(packed["token_ids"])[1], dtype=tf.int64)
     shift = 2 + asked.row_lengths()
     inside = places - shift[:, tf.newaxis]
     is_context = (inside >= 0) & (inside < lengths[:, tf.newaxis])
     is_max = _have_max_context(begins, lengths, contexts.values)
     flat = tf.where(is_context, rows.row_starts()[:, tf.newaxis] + inside, 0)
-    # No window of the batch may have a context.
+    # All contexts of the batch may be empty.
     is_max = tf.gather(tf.pad(is_max, [[0, 1]]), flat)
     answer_mask = tf.cast(is_context | tf.equal(places, 0), tf.int32)
     return TensorWindows(
@@ -72,17 +72,17 @@ def cut_windows(questions, contexts, task):
 
 
 def _have_max_context(begins, lengths, token_ids):
-    """Returns which tokens of windows have more context than in all others.
+    """Returns which tokens have more context than in all other windows.
 
-    See `answer_windows`: of windows with equal context the first one counts.
+    See `answer_windows`. Among windows with equal context the first one counts.
 
     Args:
-        begins, lengths: int64 `(num_windows,)`. First token, among those of all contexts,
-            and number of tokens.
+        begins, lengths: int64 `(num_windows,)`. The number of the first token, among the
+            tokens of all contexts, and the number of tokens.
         token_ids: `(num_tokens,)`. All contexts.
 
     Returns:
-        Bool, the tokens of one window after those of another.
+        Bool, for the tokens of all windows, one window after the other.
     """
     tokens = tf.ragged.range(begins, begins + lengths)
     window_of, tokens = tokens.value_rowids(), tokens.values

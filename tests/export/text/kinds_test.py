@@ -13,7 +13,7 @@ from albert_keras.export.text.kinds import (
     task_to_serve,
     write_task,
 )
-from albert_keras.models import AlbertPretrainer
+from albert_keras.models import AlbertPretrainer, AlbertQuestionAnswerer
 from albert_keras.tasks import RACE, SQUAD, SQUAD2, TAGGING, TextClassificationTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from tests.converters.saving_test import make_model
@@ -30,8 +30,8 @@ TASKS = {
 def test_a_task_is_read_as_it_was_written(name, tmp_path):
     task = TASKS[name]
     assert kind_of(task) == name
-    write_task(tmp_path / "extra", task)
-    kind, read = read_task(tmp_path / "extra")
+    write_task(tmp_path, task)
+    kind, read = read_task(tmp_path)
     assert kind is TEXT_KINDS[name]
     for field in kind.stored:
         assert getattr(read, field) == getattr(task, field)
@@ -56,8 +56,8 @@ def test_classifiers_and_models_without_tokenizer_have_no_kind(backbone, tokeniz
         task_to_serve(AlbertPretrainer(backbone), tokenizer, 9)
 
 
-def test_a_tokenizer_and_a_length_replace_those_of_the_task(tokenizer):
-    model = make_model("question_answering")
+def test_a_tokenizer_and_a_length_replace_those_of_the_task(backbone, tokenizer):
+    model = AlbertQuestionAnswerer(backbone)
     task = task_to_serve(model, tokenizer, 7, SQUAD)
     assert (task.tokenizer, task.recipe.sequence_length) == (tokenizer, 7)
     with pytest.raises(ValueError, match="positions. Received: sequence_length=384"):
