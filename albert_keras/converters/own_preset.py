@@ -1,12 +1,15 @@
-"""Checks of this package's presets, before Keras takes memory for a model."""
+"""Checks of this package's presets before Keras allocates memory for a model."""
 
 import dataclasses
 import pathlib
 
-from albert_keras.checks import shown
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_keras_weights
-from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_bias,
+    check_config_sizes,
+)
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.presets.preset_files import is_quantized, parts_of, read_object
 
@@ -16,8 +19,8 @@ def check_own_preset(folder, model_class, load_weights=True):
 
     Args:
         folder: str or path.
-        model_class: Class to load: an `AlbertBackbone` needs no `task.json`.
-        load_weights: bool. Without weights, sizes are not compared.
+        model_class: Class to load. An `AlbertBackbone` needs no `task.json`.
+        load_weights: bool. `False` skips the comparison of sizes.
 
     Raises:
         ValueError: If a file is damaged, a config describes more weights than the files
@@ -58,7 +61,7 @@ def _albert_config(content):
 
 
 def _read_weights(files, has_integers):
-    """Returns the `StoredTensors` of files, all of them checked, without their values."""
+    """Checks the tensors of files; returns their `StoredTensors` without values."""
     shapes = {}
     for file in files:
         found = read_keras_weights(file, has_integers).shapes
@@ -72,9 +75,4 @@ def _check_num_classes(config, tensors, folder):
     if config.get("dense_dim") is not None:
         arguments.add("dense_dim")
     for name in arguments & config.keys():
-        num_classes = config[name]
-        if num_classes != 0 and (num_classes,) not in tensors.shapes.values():
-            raise ValueError(
-                "The weights of a head must have a bias for each class. Received: "
-                f"'{folder}' without one for {name}={shown(num_classes)}."
-            )
+        check_bias(name, config[name], tensors, folder)

@@ -26,7 +26,7 @@ _OF_KERAS_HUB = {
     for size in _SIZES_OF_KERAS_HUB
 }
 # The function that reads a model. It is made of models, which inherit from classes here.
-_READER = "albert_keras.converters.model_reader:read_model"
+_READER = "albert_keras.converters.loading:read_model"
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 

@@ -1,4 +1,4 @@
-"""Writing of Hugging Face's tokenizer files, by their library `tokenizers`."""
+"""Writer of Hugging Face's tokenizer files, by their library `tokenizers`."""
 
 import unicodedata
 
@@ -17,8 +17,8 @@ from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, MAX_WORD_LE
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
-# What transformers' converter takes from the scores of pieces such as "2012,", so that
-# they are split as by Google's code.
+# transformers' converter subtracts this from the scores of pieces such as "2012,", so
+# that they are split as in Google's code.
 DIGIT_COMMA_PENALTY = 100
 QUOTES = ("``", "''")
 
@@ -26,8 +26,8 @@ QUOTES = ("``", "''")
 def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     """Writes `tokenizer_config.json` and `tokenizer.json` for transformers.
 
-    transformers 5 makes the rules of a named class itself, so that the class is general
-    where they differ.
+    transformers 5 makes the rules of `AlbertTokenizer` itself. Where they differ, the
+    files name a general class.
 
     Raises:
         ValueError: If transformers would give other ids.
@@ -50,7 +50,7 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     (folder / TOKENIZER_FILE).write_text(theirs.to_str(pretty=True), "utf-8")
     values = {
         "model_max_length": max_sequence_length,
-        # Without them transformers 5 gives pairs no segments.
+        # Without this list transformers 5 returns no segments of pairs.
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
         **dict(zip(names, tokenizer.special_tokens, strict=True)),
         **options,
@@ -72,9 +72,9 @@ def _make_unigram(tokenizer):
         unlike.append("vowel signs, which transformers strips as accents")
     if unlike:
         raise ValueError(
-            "transformers must give the tokenizer's ids: it reads plain SentencePiece "
-            f"unigram models. Received: a model with {', '.join(unlike)}. Save it in "
-            "another format."
+            "transformers must give the same ids: it reads plain SentencePiece unigram "
+            f"models. Received: a model with {', '.join(unlike)}. Save it in another "
+            "format."
         )
     scores = load_processor(encoder.proto).GetScore([*range(len(vocabulary))])
     for index in encoder.digit_comma_splits:

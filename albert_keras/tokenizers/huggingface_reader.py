@@ -1,4 +1,4 @@
-"""Reading of Hugging Face's tokenizer files."""
+"""Reader of Hugging Face's tokenizer files."""
 
 import base64
 import json
@@ -27,15 +27,15 @@ from albert_keras.tokenizers.sentence_piece_model import (
 from albert_keras.tokenizers.word_piece_encoder import CONTINUATION
 
 _WORD_PIECE_RULES = {"BertNormalizer", "BertPreTokenizer", "WordPiece"}
-# White space at the ends of texts, which not all of them remove, is no token of ours.
+# Not all of them remove white space at the ends of texts; our tokenizers always do.
 _UNIGRAM_RULES = {
     *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Replace", "Strip"),
     *("StripAccents", "Unigram", "WhitespaceSplit"),
 }
-# Of a rule, the values that are those of our tokenizers.
+# The values of a rule that our tokenizers have.
 _VALUES = {
     "BertNormalizer": {"clean_text": [True]},
-    # Both are the same after the split at white space.
+    # Both schemes are the same after the split at white space.
     "Metaspace": {"replacement": [WORD_MARKER], "prepend_scheme": ["always", "first"]},
     "Replace": {
         "pattern": [{"Regex": " {2,}"}, *({"String": quotes} for quotes in QUOTES)],
@@ -43,14 +43,14 @@ _VALUES = {
     },
     "WordPiece": {"continuing_subword_prefix": [CONTINUATION]},
 }
-# Of no use to us one without the other.
+# Our tokenizers have both or none.
 _BOTH = {"NFKD", "StripAccents"}
 _BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 _DIGIT_COMMA = re.compile(r".*\d,", re.DOTALL)
 _CLASSES = (
     *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
 )
-# Options of transformers' tokenizers with the only value of ours, which is the default.
+# Options of transformers that must have their default, the only value here.
 _FIXED_OPTIONS = {
     "add_prefix_space": True,
     "do_basic_tokenize": True,
@@ -58,11 +58,11 @@ _FIXED_OPTIONS = {
     "remove_space": True,
     "sp_model_kwargs": {},
 }
-_REMEDY = "Pass another `tokenizer`, or ids in place of text."
+_REMEDY = "Pass another `tokenizer`, or ids instead of text."
 
 
 def is_tokenizer_file(file):
-    """Returns whether a file is a `tokenizer.json` of `tokenizers`, not of Keras."""
+    """Returns whether a file is the `tokenizer.json` of `tokenizers`, not of Keras."""
     return file.name == TOKENIZER_FILE and "model" in _read_if_there(file)
 
 
@@ -74,12 +74,12 @@ def read_tokenizer_file(file):
         options of the tokenizer's class, a dict; and the added tokens, str by id.
 
     Raises:
-        ValueError: If it is damaged, or has a model or a rule that is not one of ours.
+        ValueError: If the file is damaged, or has a model or rule unknown here.
     """
     try:
-        # Files of earlier versions in today's form.
+        # The library converts files of earlier versions.
         content = json.loads(tokenizers.Tokenizer.from_file(str(file)).to_str())
-    except BaseException as error:  # The library has no class, and may panic.
+    except BaseException as error:  # Its errors have no class, and it may panic.
         if isinstance(error, KeyboardInterrupt):
             raise
         raise ValueError(
@@ -107,28 +107,25 @@ def read_tokenizer_file(file):
             f"Received: '{file}' with {', '.join(sorted(unknown or names))}. {_REMEDY}"
         )
     special = {t["content"] for t in content["added_tokens"] if t["special"]}
-    pieces = [
-        (piece, _score_of(piece, score), _type_of(index, piece, model, special, added))
-        for index, (piece, score) in enumerate(vocabulary)
-    ]
+    pieces, splits = [], []
+    for index, (piece, score) in enumerate(vocabulary):
+        if _DIGIT_COMMA.fullmatch(piece):
+            splits.append(score < -DIGIT_COMMA_PENALTY)
+            score += DIGIT_COMMA_PENALTY * splits[-1]
+        pieces.append((piece, score, _type_of(index, piece, model, special, added)))
     maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
     characters = base64.b64decode("".join(maps))
-    splits = [
-        score < -DIGIT_COMMA_PENALTY
-        for piece, score in vocabulary
-        if _DIGIT_COMMA.fullmatch(piece)
-    ]
+    patterns = [step.get("pattern") for step in steps]
     options = {
         "split_digit_comma": all(splits),
         "lowercase": "Lowercase" in names,
         "strip_accents": "StripAccents" in names,
-        "huggingface_quotes": {"String": QUOTES[0]}
-        in [s.get("pattern") for s in steps],
+        "huggingface_quotes": {"String": QUOTES[0]} in patterns,
     }
     proto = make_unigram(pieces, characters, model["byte_fallback"])
     beside = file.with_name("spiece.model")
     if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(proto):
-        # It has the kinds of pieces, of which the library writes none.
+        # It has the types of the pieces, which `tokenizer.json` lacks.
         proto = beside.read_bytes()
     return proto, options, added
 
@@ -139,22 +136,17 @@ def _pieces_of(proto):
 
 
 def _steps_of(part):
-    """Yields the steps of a normalizer or a splitting into words, dicts."""
+    """Yields the steps of a normalizer or pre-tokenizer, dicts."""
     inner = part and (part.get("normalizers") or part.get("pretokenizers"))
     for step in inner or [part] * bool(part):
         yield from _steps_of(step) if inner else [step]
 
 
 def _name_of(part):
-    """Returns the type of a part, with its values that our tokenizers do not have."""
+    """Returns the type of a part, with the values that our tokenizers do not have."""
     known = _VALUES.get(part["type"], {})
     others = {key: part[key] for key in known if part[key] not in known[key]}
     return part["type"] + (f" {others}" if others else "")
-
-
-def _score_of(piece, score):
-    is_split = score < -DIGIT_COMMA_PENALTY and _DIGIT_COMMA.fullmatch(piece)
-    return score + DIGIT_COMMA_PENALTY if is_split else score
 
 
 def _type_of(index, piece, model, special, added):
@@ -168,7 +160,7 @@ def _type_of(index, piece, model, special, added):
 
 
 def read_options(folder, of_pieces):
-    """Reads what the files beside a vocabulary state of its tokenizer.
+    """Reads the options of a tokenizer from the files beside its vocabulary.
 
     Args:
         folder: `pathlib.Path`. It may have `tokenizer_config.json`, `added_tokens.json`
@@ -179,7 +171,7 @@ def read_options(folder, of_pieces):
         Tuple of arguments of our class, a dict, and the added tokens, str by id.
 
     Raises:
-        ValueError: If the class or an option is not one of ours.
+        ValueError: If the files state a class or option unknown here.
     """
     file = folder / CONFIG_FILE
     stated, config = _read_if_there(file), _read_if_there(folder / "config.json")
@@ -214,7 +206,7 @@ def read_options(folder, of_pieces):
 
 
 def stated_class(folder):
-    """Returns the class of the tokenizer that a folder's files state, or `None`."""
+    """Returns the tokenizer class that the files of a folder state, or `None`."""
     for name in (CONFIG_FILE, "config.json"):
         if stated := _read_if_there(folder / name).get("tokenizer_class"):
             return str(stated)
@@ -222,7 +214,7 @@ def stated_class(folder):
 
 
 def read_lowercases(folder):
-    """Returns whether sentence-transformers lower-cases text for a folder's tokenizer."""
+    """Returns whether sentence-transformers lower-cases text before its tokenizer."""
     stated = _read_if_there(folder / "sentence_bert_config.json")
     return stated.get("do_lower_case") is True
 

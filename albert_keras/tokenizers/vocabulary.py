@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import sentencepiece
 
-from albert_keras.checks import check_positive_integer, existing_file
+from albert_keras.checks import check_positive_integer, check_text, existing_file
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.normalization import preprocess_text
 
@@ -18,14 +18,14 @@ USER_DEFINED_PIECES = ("(", ")", '"', "-", ".", "–", "£", "€")
 
 MAX_TEXTS = 10_000_000
 
-# Longer texts are cut at white space: SentencePiece's time for repeated passages grows
+# Longer texts are cut at white space. SentencePiece's time for repeated passages grows
 # with the square of their length, and by default it omits texts of over 4192 bytes.
 _LINE_CHARACTERS = 2**12
 _LINE = re.compile(
     rf".{{1,{_LINE_CHARACTERS}}}(?!\S)|.{{{_LINE_CHARACTERS}}}", re.DOTALL
 )
 
-# SentencePiece counts the characters, plus one a text, in 32 bits.
+# SentencePiece counts the characters, plus one per text, in 32 bits.
 _MAX_CHARACTERS = 2**31 - 2**24
 
 # Most characters read from a line at once; the rest of the line is another text.
@@ -33,7 +33,7 @@ _READ_CHARACTERS = 2**20
 
 
 class TextSample(NamedTuple):
-    """Random sample of texts in the original order, and the number of all texts."""
+    """Random sample of texts, in the original order, and the number of all texts."""
 
     texts: list
     num_seen: int
@@ -42,13 +42,13 @@ class TextSample(NamedTuple):
 def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
     """Draws texts with equal probability in one pass.
 
-    Memory holds the sample alone, however many texts there are.
+    Memory holds only the sample.
 
     Args:
         texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
             Texts of white space alone are skipped.
-        max_texts: int. Size of the sample; fewer texts are all taken.
-        seed: int. Seed of the sample.
+        max_texts: int. Maximum size of the sample.
+        seed: int.
 
     Reference: Vitter, "Random Sampling with a Reservoir" (1985), algorithm R.
 
@@ -96,26 +96,26 @@ def train_sentence_piece(
 ):
     """Trains a SentencePiece unigram model with ALBERT's special pieces.
 
-    Special ids are the released ones: `<pad>` 0, `<unk>` 1, `[CLS]` 2, `[SEP]` 3,
-    `[MASK]` 4. The same texts and options give the same bytes.
+    Special ids are those of the released models: `<pad>` 0, `<unk>` 1, `[CLS]` 2,
+    `[SEP]` 3, `[MASK]` 4. The same texts and options give the same bytes.
 
     The options are those of the command in google-research/albert's README, with three
-    differences. The texts are preprocessed first, as the tokenizer does it. Of more than
-    `max_texts` texts (Google's number), the sample is drawn with `seed` and not by
-    SentencePiece, and keeps its order. Texts over 4096 characters are cut at white space,
-    where SentencePiece silently omits texts of more than 4192 bytes.
+    differences. The texts are preprocessed first, as the tokenizer does it. If there are
+    more than `max_texts` (Google's number), `seed` and not SentencePiece draws the
+    sample, which keeps its order. Texts over 4096 characters are cut at white space;
+    SentencePiece silently omits texts of more than 4192 bytes.
 
-    Takes about 21 bytes of memory for each character of the sample: 25 GB for ten
-    million sentences of Wikipedia.
+    Needs about 21 bytes of memory for each character of the sample: 25 GB for ten million
+    sentences of Wikipedia.
 
     Args:
-        texts, max_texts, seed: as for `sample_texts`. The sample is held in memory.
+        texts, max_texts, seed: See `sample_texts`. The sample is held in memory.
         vocabulary_size: int. Number of pieces, special ones included.
-        path: str or path. File to which the model is written, or None.
-        lowercase, strip_accents, huggingface_quotes: Preprocessing, as for
-            `AlbertTokenizer`, which needs the same values.
+        path: str or path. File for the model, or `None` to write none.
+        lowercase, strip_accents, huggingface_quotes: Preprocessing; pass the same values
+            to `AlbertTokenizer`.
         user_defined_pieces: tuple of str. Pieces that never join a neighbour.
-        character_coverage: float in [0.98, 1]. Share of characters that get a piece.
+        character_coverage: float in [0.98, 1]. Share of characters that have a piece.
         byte_fallback: bool. Encodes unknown characters as bytes: 256 more pieces.
 
     Returns:
@@ -145,7 +145,7 @@ def train_sentence_piece(
             yield from _LINE.findall(preprocess_text(text, **preprocessing))
 
     if next(lines(), None) is None:
-        raise ValueError("`texts` must hold some text. Received: none but white space.")
+        raise ValueError("`texts` must hold some text. Received: only white space.")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -159,7 +159,7 @@ def train_sentence_piece(
             character_coverage=character_coverage,
             byte_fallback=byte_fallback,
             shuffle_input_sentence=False,
-            # In bytes, which may be several for a character.
+            # In bytes; a character may have several.
             max_sentence_length=2**30,
             minloglevel=3,
         )
@@ -183,13 +183,9 @@ def _read_lines(texts):
     for text in texts:
         if isinstance(text, os.PathLike):
             yield from _read_file(text)
-        elif isinstance(text, str):
-            yield text
         else:
-            raise TypeError(
-                "`texts` must hold str or paths. "
-                f"Received: {text!r:.80} (of type {type(text).__name__})."
-            )
+            check_text(text)
+            yield text
 
 
 def _read_file(path):

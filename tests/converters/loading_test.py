@@ -248,11 +248,11 @@ def test_vocabulary_must_not_be_larger_than_the_table(fixtures, tmp_path):
     assert load_checkpoint(folder).preprocessor.tokenizer("7 55") == [12, 60]
     (folder / "vocab.txt").write_text("".join(tokens[:60]))
     with pytest.warns(
-        UserWarning, match="1 more rows than the tokenizer has pieces, 60"
+        UserWarning, match="1 more rows than the tokenizer has tokens, 60"
     ):
         assert load_checkpoint(folder).preprocessor.tokenizer("7 54") == [12, 59]
     (folder / "vocab.txt").write_text("".join(tokens))
-    message = "of 62 pieces, a model of 61. .*tokenizer=False.*resize_vocabulary"
+    message = "of 62 tokens, a model of 61. .*tokenizer=False.*resize_vocabulary"
     with pytest.raises(ValueError, match=message):
         load_checkpoint(folder)
     # What the message says.
