@@ -119,7 +119,7 @@ class Checkpoint:
         return CONVERTERS[self.source]
 
     def config(self, given=None):
-        """Returns the `AlbertConfig` of its model: the given one, or that of the files."""
+        """Returns the `AlbertConfig` of its model: the given one, or the files' own."""
         if self.is_preset:
             return config_of_preset(self.files)
         if given is None:
@@ -159,7 +159,7 @@ class Checkpoint:
         return found[0] if found else None
 
     def stores(self, target):
-        """Returns whether it has a variable of the backbone, by its path in our models."""
+        """Returns whether it has a variable of the backbone, by its path in a model."""
         rows = self.converter.BACKBONE_ROWS
         return any(row.source in self.tensors for row in rows if row.target == target)
 

@@ -1,4 +1,4 @@
-"""A head in Hugging Face's `config.json`: its dropout, its labels, its activation."""
+"""A head in Hugging Face's `config.json`: dropout, labels and activation."""
 
 from albert_keras.checks import check_rate, shortened
 from albert_keras.converters.heads import foreign_head
@@ -8,12 +8,12 @@ from albert_keras.models.classes import is_multi_label
 # The default of transformers' config.
 DEFAULT_DROPOUT = 0.1
 LABELLED_HEADS = ("sequence_classification", "token_classification")
-# As `problem_type`, by which transformers' pipelines choose the sigmoid.
+# A `problem_type`, with which transformers' pipelines use the sigmoid.
 MULTI_LABEL = "multi_label_classification"
 
 
 def read_options(stated, head):
-    """Returns the options of a head that a config, a dict, states."""
+    """Returns the options of a head in a config, a dict."""
     options = {}
     if keys := foreign_head(head).dropout_keys:
         dropout = stated.get(keys[0], DEFAULT_DROPOUT)

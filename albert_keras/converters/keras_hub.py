@@ -241,7 +241,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
 
 
 def _make_theirs(model, head, backbone, tokenizer):
-    """Returns keras-hub's model on its backbone, with a preprocessor and its tokenizer."""
+    """Returns keras-hub's model on its backbone, with a preprocessor if possible."""
     if head is None:
         return backbone
     options = {}

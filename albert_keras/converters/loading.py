@@ -13,17 +13,12 @@ from albert_keras.converters.name_table import (
     compare_variables,
     expand_rows,
 )
-from albert_keras.converters.own_preset import check_own_preset
+from albert_keras.converters.own_preset import load_own_preset
 from albert_keras.converters.stored_tensors import check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.classes import are_labels
 from albert_keras.presets.hub import check_preset
-from albert_keras.presets.preset_files import (
-    is_own,
-    loads_preset,
-    read_object,
-    registered_class,
-)
+from albert_keras.presets.preset_files import is_own, read_object, registered_class
 from albert_keras.system.files import write_json
 from albert_keras.tokenizers.loading import find_tokenizer
 
@@ -146,7 +141,7 @@ def read_model(cls, preset, load_weights, options):
     folder = check_preset(preset)
     changes = {n: options.pop(n) for n in ATTENTION_FIELDS if n in options}
     if is_own(folder):
-        model = _read_own(cls, folder, load_weights, options)
+        model = load_own_preset(cls, folder, load_weights, options)
     else:
         unknown = options.keys() - {"num_classes", "dtype", "tokenizer"}
         if unknown:
@@ -158,13 +153,6 @@ def read_model(cls, preset, load_weights, options):
         model = load_checkpoint(folder, head=head_of(cls), **options)
         model = model if load_weights else with_new_weights(model)
     return change_architecture(model, **changes) if changes else model
-
-
-def _read_own(cls, folder, load_weights, options):
-    """Returns a model of a class from the folder of a preset of this package."""
-    check_own_preset(folder, cls, load_weights)
-    with loads_preset(folder):
-        return cls.from_own_preset(str(folder), load_weights, **options)
 
 
 def _with_projection_of(checkpoint, config):
@@ -268,7 +256,7 @@ def _assign(checkpoint, model, head, report):
     assign_variables(model, tensors, entries)
     kept = [entry.target for entry in entries if entry.status == "kept"]
     if kept and head is None:
-        warnings.warn(f"New, since not in the files: {', '.join(kept)}.", stacklevel=3)
+        warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=3)
 
 
 def _load_preset(checkpoint, given, head, options, num_classes, dtype):
@@ -295,4 +283,4 @@ def _load_preset(checkpoint, given, head, options, num_classes, dtype):
             options |= _new_head_options(checkpoint, head, num_classes)
     if dtype is not None:
         options["dtype"] = dtype
-    return _read_own(model_class, folder, load_weights=True, options=options)
+    return load_own_preset(model_class, folder, load_weights=True, options=options)

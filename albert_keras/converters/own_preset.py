@@ -1,4 +1,4 @@
-"""Checks of this package's presets before Keras allocates memory for a model."""
+"""Loading of this package's presets, checked before Keras allocates memory."""
 
 import dataclasses
 import pathlib
@@ -11,7 +11,22 @@ from albert_keras.converters.stored_tensors import (
     check_config_sizes,
 )
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.presets.preset_files import is_quantized, parts_of, read_object
+from albert_keras.presets.preset_files import (
+    is_quantized,
+    loads_preset,
+    parts_of,
+    read_object,
+)
+
+
+def load_own_preset(model_class, folder, load_weights, options):
+    """Returns a model of a class, a `LoadsByName`, from the folder of a preset.
+
+    `options`, a dict, are arguments of the class that replace saved ones.
+    """
+    check_own_preset(folder, model_class, load_weights)
+    with loads_preset(folder):
+        return model_class.from_own_preset(str(folder), load_weights, **options)
 
 
 def check_own_preset(folder, model_class, load_weights=True):

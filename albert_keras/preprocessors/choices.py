@@ -1,4 +1,4 @@
-"""Questions with options as packed examples, one sequence an option."""
+"""Packing of questions with options, one sequence per option."""
 
 import re
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class ChoiceQuestions(NamedTuple):
 
     Attributes:
         articles: list of str, `""` for none. Several questions may share an article.
-        questions: list of str, maybe with `_` in place of the answer.
+        questions: list of str. A `_` is replaced by the option.
         options: list of lists of str, all of the same length.
         answers: list of int, positions in `options`; None if unknown.
         groups: list of str. RACE's level, or `""`.
@@ -34,21 +34,21 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
 
     The option replaces `_` in the question, or follows the question. Both together keep
-    their last `max_question_length` tokens, and the article the first tokens that fit,
-    so that options are truncated last.
+    their last `max_question_length` tokens, and the article keeps the first tokens that
+    fit, so that options are truncated last.
 
     Args:
         encoder: The `encoder` of a tokenizer of this package.
         rows: `ChoiceQuestions`.
         sequence_length: int. Maximum length of a sequence, special tokens included.
-        max_question_length: int. Default 128, the original's.
+        max_question_length: int. Default as in Google's code.
 
     Returns:
         `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
         question on), and, if known, the positions of the right options, int32 `labels`.
 
-    Reference: google-research/albert race_utils.py `convert_single_example`. There two
-    marks `__` are filled twice; RACE has single marks only.
+    Reference: google-research/albert race_utils.py `convert_single_example`, which fills
+    `__` twice; RACE has only single `_`.
     """
     check_positive_integer("max_question_length", max_question_length)
     for options in rows.options:
@@ -90,6 +90,6 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
 
 def _fill(question, option):
     if "_" in question:
-        # As a function, so that backslashes in the option stay.
+        # A function, so that backslashes in the option stay.
         return _BLANK.sub(lambda _: option, question)
     return f"{question} {option}"

@@ -13,14 +13,14 @@ class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
 
     Args:
         tokenizer, sequence_length: See `PythonPreprocessor`.
-        max_question_length: int. Tokens of question and choice that are kept, from their
-            end. Default 128, the original's.
+        max_question_length: int. Last tokens of question and choice that are kept.
+            Default as in Google's code.
 
     Input shape:
-        `x`, tuple of contexts and choices, or of contexts, questions and choices: str
-        `(batch,)`, and choices `(batch, num_choices)`; or a list of rows: tuples of one
-        context and its choices, with or without a question, or dicts with the names
-        `context`, `question` and `choices`. `y`, the positions of the right choices, int
+        `x`: tuple of contexts and choices, or of contexts, questions and choices, str
+        `(batch,)` and for choices `(batch, num_choices)`; or a list of rows: tuples of
+        one context and its choices, with or without a question, or dicts with the keys
+        `context`, `question` and `choices`. `y`: positions of the right choices, int
         `(batch,)`.
 
     Output shape:
@@ -85,7 +85,7 @@ def _check_choices(choices, right):
             "All questions must have a list of the same number of choices, at least two. "
             f"Received: {' and '.join(map(str, counts)) or 'no question'}."
         )
-    # Losses of probabilities take rows of them.
+    # Rows of probabilities are labels for other losses.
     positions = [p for p in right or () if not isinstance(p, list)]
     wrong = [position for position in positions if position not in range(counts[0])]
     if wrong:

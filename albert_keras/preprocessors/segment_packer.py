@@ -1,4 +1,4 @@
-"""Packing of token ids in keras-hub's preprocessors."""
+"""Packing of texts in preprocessors that inherit from keras-hub's."""
 
 import itertools
 
@@ -33,7 +33,7 @@ class PacksSegments(AlbertPreprocessor):
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns texts, or a tuple of first and second texts."""
-        # Of pandas, texts have no names here.
+        # Column names of pandas are ignored.
         x = x.to_numpy() if hasattr(x, "to_numpy") else x
         is_too_wide = getattr(x, "ndim", 1) == 2 and x.shape[1] > 2
         x = x if is_too_wide else transposed(x)
@@ -43,7 +43,7 @@ class PacksSegments(AlbertPreprocessor):
 
 
 def _check_are_texts(texts):
-    """Raises a ValueError, as keras-hub, for other rows than texts."""
+    """Raises a ValueError, as keras-hub does, for rows that are not texts."""
     if isinstance(texts, np.ndarray):
         texts = texts.tolist()
     wrong = [texts] if getattr(texts, "ndim", 1) > 1 else []
@@ -58,9 +58,9 @@ def _check_are_texts(texts):
 
 
 class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
-    """keras-hub's packer, which takes a hundredth of the time for Python lists.
+    """keras-hub's packer, 100 times as fast for Python lists.
 
-    Its graph has operations of TensorFlow alone, so that a SavedModel needs no others.
+    Its graph has only TensorFlow's own operations, so that a SavedModel needs no others.
     """
 
     def __init__(self, tokenizer, sequence_length):
@@ -70,13 +70,13 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         self.cls_token_id, self.sep_token_id = start, end
         self.pad_token_id = padding
 
-    # Not `call`, before which Keras looks at each number.
+    # Not `call`: Keras would visit each number before it.
     def __call__(self, segments):
         """Returns `token_ids` and `segment_ids`, `(batch, sequence_length)`.
 
         Args:
             segments: Tuple of segments, each a list of lists of int or an int32 ragged
-                tensor; or without the axis of the batch, of one text.
+                tensor; without the batch axis for one text.
         """
         are_few = len(segments) < 3
         if are_few and isinstance(segments[0], list):

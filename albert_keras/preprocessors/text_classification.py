@@ -12,13 +12,12 @@ class AlbertTextClassifierPreprocessor(
 ):
     """Tokenizes and packs texts as `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`.
 
-    keras-hub's preprocessor, with its arguments, packing by
-    `albert_keras.tokenizers.packing`, so that `fit` on strings, fine-tuning runs and
-    exported models pack alike.
+    keras-hub's preprocessor, with its arguments. `fit` on strings, fine-tuning runs and
+    exported models pack by the same functions.
 
     Args:
-        takes_pairs: bool. Whether the model was trained on pairs of texts, which exported
-            models then take. Default False.
+        takes_pairs: bool. Whether the model was trained on pairs of texts. Then exported
+            models take pairs. Default False.
         **kwargs: Arguments of keras-hub's class.
 
     Output shape:

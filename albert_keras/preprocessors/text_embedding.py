@@ -12,13 +12,13 @@ class AlbertTextEmbedderPreprocessor(
 ):
     """Tokenizes and packs texts as `[CLS] text [SEP]`.
 
-    keras-hub's preprocessor, with its arguments, packing as the text classifier's.
+    keras-hub's preprocessor, with its arguments.
 
     Args:
         tokenizer: A tokenizer of this package.
         sequence_length: int. Tokens of a row, special tokens and padding included.
-            Default 256, as keras-hub's; `from_preset` and `load_checkpoint` take the
-            model's own.
+            Default 256, as in keras-hub. `from_preset` and `load_checkpoint` set the
+            model's length.
         **kwargs: Other arguments of keras-hub's class.
 
     Output shape:

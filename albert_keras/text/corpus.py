@@ -1,4 +1,4 @@
-"""Corpora of any size, in parts that any number of workers read."""
+"""Corpora of any size, divided into parts for any number of workers."""
 
 import collections
 import dataclasses
@@ -17,7 +17,7 @@ from albert_keras.text.text_files import ENCODING_ERRORS
 
 PART_BYTES = 2**21
 
-# Cost of opening a file, in bytes read in the same time; limits the files of a part.
+# Bytes that are read in the time of opening a file. Limits the files of a part.
 _FILE_BYTES = 2**10
 
 
@@ -30,15 +30,15 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """A corpus in parts; made by `open_corpus`. Pickles.
+    """A corpus in parts, made by `open_corpus`. It can be pickled.
 
-    All parts, one after the other, hold the documents of the corpus once and in order.
-    The parts depend on the files' sizes, not on the number of readers.
+    The parts in order hold each document of the corpus once, in order. They depend on the
+    sizes of the files, not on the number of readers.
     """
 
     parts: list
     options: ReadOptions
-    sources: list  # dicts, ready for JSON: each file, or the documents' digest
+    sources: list  # JSON dicts of the files, or of the documents' digest
 
     @functools.cached_property
     def num_bytes(self):
@@ -51,15 +51,15 @@ class Corpus:
         Adds to `counts`, a `collections.Counter`; see `read_piece`.
 
         Raises:
-            ValueError: If a file does not have the expected format, with its name and
-                the byte, line, row or record.
+            ValueError: If a file does not have the expected format; with its name and the
+                byte, line, row or record.
         """
         counts = collections.Counter() if counts is None else counts
         for piece in part.pieces:
             yield from read_piece(piece, self.options, counts)
 
     def file_fingerprints(self):
-        """Returns a list of `[path, fingerprint]`, by content; one of documents."""
+        """Returns a list of `[path, fingerprint of the content]`; one for documents."""
         return [
             [source["path"], fingerprint_file(source["path"])]
             if "path" in source
@@ -68,9 +68,9 @@ class Corpus:
         ]
 
     def fingerprint(self, files):
-        """Returns a str that depends on all content, and on how it is read.
+        """Returns a str that depends on all content and on the options of reading it.
 
-        `files` are the `file_fingerprints`. Moved or touched files make no difference.
+        `files` are the `file_fingerprints`. Paths and times make no difference.
         """
         kinds = [[s.get("format"), s.get("records")] for s in self.sources]
         contents = [content for _, content in files]
@@ -87,15 +87,15 @@ def open_corpus(
 ):
     r"""Opens a `Corpus` of any size, to be read in parts.
 
-    Plain text (`.txt`) has one sentence a line and a blank line between documents. JSONL
-    (`.jsonl`) has one document a line as `{"text": ...}`, Parquet (`.parquet`) and TFDS
-    one a row; their paragraphs are split at newlines, and into sentences by
-    `split_sentences`. Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); only
-    uncompressed files are cut into parts. No file is read here. Reading TFDS imports
-    TensorFlow, also in workers.
+    Plain text (`.txt`) has one sentence per line, and a blank line between documents.
+    JSONL (`.jsonl`) has one document per line as `{"text": ...}`, Parquet (`.parquet`)
+    and TFDS one per row. Their paragraphs end at newlines; `split_sentences` splits them.
+    Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); only uncompressed files are
+    cut into parts. No file is read here. Reading TFDS imports TensorFlow, also in
+    workers.
 
-    Documents of more than about two million characters are cut, between sentences or
-    at white space; in plain text, where a part has no blank line.
+    Documents of more than about two million characters are cut, between sentences or at
+    white space; in plain text, at the end of a part without a blank line.
 
     Args:
         sources: str or path, or a list of these: files, glob patterns, folders (all
@@ -153,7 +153,7 @@ def open_corpus(
 def read_documents(paths, format=None, errors="strict"):
     """Reads the documents of text files, with only one document in memory.
 
-    Arguments are as for `open_corpus`. Returns an iterator of documents, each a
+    Arguments are those of `open_corpus`. Returns an iterator of documents, each a
     non-empty list of non-empty str.
 
     Raises:
@@ -217,7 +217,7 @@ def _digest(documents):
         if not isinstance(document, list | tuple):
             raise TypeError(
                 "Each document must be a list of sentences. "
-                f"Received: {document!r:.80}. Paths do not go with documents."
+                f"Received: {document!r:.80}. Do not mix paths and documents."
             )
         for sentence in document:
             if not isinstance(sentence, str):

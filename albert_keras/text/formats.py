@@ -1,4 +1,4 @@
-"""Readers of text formats: a range of a file to documents, each a list of sentences."""
+"""Readers of text formats, which turn ranges of files into documents."""
 
 import collections
 import itertools
@@ -17,12 +17,12 @@ from albert_keras.text.text_files import (
 )
 from albert_keras.text.tfds import read_tfds
 
-# Longer documents are cut, because each is held in memory as a whole.
+# Longer documents are cut, because memory holds a whole document.
 DOCUMENT_CHARACTERS = 2**21
 
 
 class Piece(NamedTuple):
-    """A range of one file, which is read without the rest."""
+    """A range of a file, which is read without the rest."""
 
     format: str  # a key of `DOCUMENT_READERS`
     source: Any  # path of the file; a list of documents for `"memory"`
@@ -42,11 +42,11 @@ def read_piece(piece, options, counts):
     """Yields the documents of a piece, each a non-empty list of non-empty str.
 
     Adds to `counts`, a `collections.Counter`: `"empty_documents"`, records without text;
-    `"cut_documents"`, cuts in documents that are too long; `"replaced_bytes"`, replaced
-    places that were not UTF-8.
+    `"cut_documents"`, cuts in documents that are too long; `"replaced_bytes"`,
+    replacements of invalid UTF-8.
 
     Raises:
-        ValueError: If the file does not have the expected format, with its name.
+        ValueError: If the file does not have the expected format; with its name.
     """
     for document in DOCUMENT_READERS[piece.format](piece, options, counts):
         if not document:
@@ -60,7 +60,7 @@ def read_piece(piece, options, counts):
 
 
 def cut_document(document, max_characters):
-    """Yields parts of a document, cut between sentences or within one too long.
+    """Yields parts of a document, cut between sentences or within long sentences.
 
     >>> list(cut_document(["One.", "Two.", "Seven words."], 9))
     [['One.', 'Two.'], ['Seven'], ['words.']]
@@ -90,11 +90,11 @@ def _cut_sentence(sentence, max_characters):
 
 
 def _read_text(piece, options, counts):
-    """Reads one sentence a line, with blank lines between documents.
+    """Reads one sentence per line, with blank lines between documents.
 
-    A document belongs to the range in which the blank line before it begins, and is
-    read to its end in later ranges. At the end of a range without any blank line it is
-    cut, and the next range has the rest, so that a file without blank lines is not one
+    A document belongs to the range in which the blank line before it begins, and is read
+    to its end in later ranges. At the end of a range without any blank line it is cut,
+    and the next range has the rest. Therefore a file without blank lines is not one
     document in the memory of one worker.
     """
     file, size = piece.source, options.range_bytes
@@ -128,7 +128,7 @@ def _read_text(piece, options, counts):
 
 
 def _find_begin(stream, piece, size):
-    """Returns where the first document of a range may begin, or None."""
+    """Returns the offset where the first document of a range may begin, or `None`."""
     start = piece.start
     if start == 0 or _find_blank_line(stream, piece, start - size, start) is None:
         return start
@@ -146,7 +146,7 @@ def _is_blank(line, offset):
 
 
 def _read_jsonl(piece, options, counts):
-    """Reads one document a line; a range has the lines that begin in it."""
+    """Reads one document per line. A line belongs to the range in which it begins."""
     file = piece.source
     with open_binary(file) as stream:
         for offset, line in raw_lines(stream, file, piece.start):
@@ -156,7 +156,7 @@ def _read_jsonl(piece, options, counts):
             if line:
                 place, column = LinePlace(file, offset), options.text_column
                 row = json_object(line, place)
-                # As in tables, null is no text, but a missing column is an error.
+                # As in tables, null is an empty text, and a missing column an error.
                 text = "" if row.get(column, 0) is None else row.get(column)
                 if not isinstance(text, str):
                     raise ValueError(

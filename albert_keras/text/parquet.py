@@ -16,7 +16,7 @@ _BUFFER_BYTES = 2**20
 def read_parquet(piece, options, counts):
     """Yields the documents of the row groups that begin in a range; as `read_piece`.
 
-    Only whole row groups can be read independently. They are read page by page, so
+    Only whole row groups can be read independently. They are read page by page, so that
     memory holds neither a group nor the file.
     """
     pyarrow = import_optional("pyarrow", "parquet")
@@ -35,7 +35,7 @@ def read_parquet(piece, options, counts):
                 text = decode(content or b"", place, 0, options.errors, counts)
                 yield split_paragraphs(text)
     except (pyarrow.ArrowException, OSError) as error:
-        # pyarrow's own is a plain OSError without a number.
+        # pyarrow raises a plain OSError without a number for damaged files.
         if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
             raise
         raise ValueError(

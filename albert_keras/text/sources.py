@@ -19,12 +19,12 @@ SUFFIXES = {
     ".parquet": "parquet",
 }
 
-# Reading a record of a TFRecord file reads all records before it, so pieces are longer.
+# Reading a TFRecord reads all records before it, so TFDS has longer ranges.
 _TFDS_RANGES = 8
 
 
 class File(NamedTuple):
-    """A file of a corpus, with its size and time to detect changes."""
+    """A file of a corpus, with size and time to detect changes."""
 
     path: str
     format: str  # a key of `formats.DOCUMENT_READERS`
@@ -53,7 +53,7 @@ def _describe(path, format, records=None):
 
 def _find_paths(source):
     if source == "":
-        # As a path it would be the current folder.
+        # `pathlib.Path("")` is the current folder.
         _fail_to_find(source)
     path = pathlib.Path(source)
     if path.is_file():
@@ -92,7 +92,7 @@ def _format_of(path):
 def cut_file(file, range_bytes):
     """Yields pieces of a `File` of about `range_bytes`, and the size of each in bytes.
 
-    The cuts depend on sizes alone; the file is not read. Compressed files are not cut.
+    The ranges depend only on sizes; the file is not read. Compressed files are not cut.
     """
     if file.records is not None:
         start, stop, num_records = file.records
@@ -103,7 +103,7 @@ def cut_file(file, range_bytes):
         return
     else:
         start, stop, step, record_bytes = 0, file.size, range_bytes, 1
-    # At least one piece, because reading an empty Parquet file must raise an error.
+    # At least one piece, since reading an empty Parquet file must raise an error.
     for begin in range(start, max(stop, start + 1), step):
         end = min(begin + step, stop)
         num_bytes = int((end - begin) * record_bytes)
