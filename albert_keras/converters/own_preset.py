@@ -4,12 +4,8 @@ import dataclasses
 import pathlib
 
 from albert_keras.config import AlbertConfig
+from albert_keras.converters import stored_tensors
 from albert_keras.converters.hdf5_file import read_keras_weights
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_bias,
-    check_config_sizes,
-)
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.presets.preset_files import (
     is_quantized,
@@ -47,7 +43,7 @@ def check_own_preset(folder, model_class, load_weights=True):
     has_integers = is_quantized(content["config"].get("dtype"))
     if load_weights:
         tensors = _read_weights(folder.glob("model*.weights.h5"), has_integers)
-        check_config_sizes(config, tensors, folder)
+        stored_tensors.check_config_sizes(config, tensors, folder)
     is_backbone = issubclass(model_class, AlbertBackbone)
     if is_backbone or not (folder / "task.json").is_file():
         return
@@ -81,7 +77,7 @@ def _read_weights(files, has_integers):
     for file in files:
         found = read_keras_weights(file, has_integers).shapes
         shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
-    return StoredTensors(shapes, read=None)
+    return stored_tensors.StoredTensors(shapes, read=None)
 
 
 def _check_num_classes(config, tensors, folder):
@@ -90,4 +86,4 @@ def _check_num_classes(config, tensors, folder):
     if config.get("dense_dim") is not None:
         arguments.add("dense_dim")
     for name in arguments & config.keys():
-        check_bias(name, config[name], tensors, folder)
+        stored_tensors.check_bias(name, config[name], tensors, folder)

@@ -9,16 +9,11 @@ import numpy as np
 from albert_keras.checks import check_positive_integer
 from albert_keras.preprocessors import answer_spans
 from albert_keras.text.examples import Examples
-from albert_keras.tokenizers.packing import (
-    Segments,
-    num_special_tokens,
-    pack_segments,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import ragged_positions
 
 # [CLS] question [SEP] context [SEP]
-_NUM_SPECIAL = num_special_tokens(2)
+_NUM_SPECIAL = packing.num_special_tokens(2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +79,7 @@ def make_windows(
     """
     check_window_lengths(sequence_length, doc_stride, max_question_length)
     contexts = answer_spans.locate_contexts(questions, encoder)
-    asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
+    asked = packing.whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
     room = sequence_length - _NUM_SPECIAL - asked.lengths
     num_tokens = np.diff(contexts.offsets)[contexts.context_of]
@@ -159,16 +154,15 @@ def _locate(windows, spans, reasons, question_lengths):
 
 def _pack(encoder, asked, contexts, windows, example_arrays):
     """Returns the first four fields of `AnswerWindows`."""
-    questions = Segments(
-        asked.token_ids,
-        asked.starts[windows.question_of],
-        asked.lengths[windows.question_of],
+    number = windows.question_of
+    questions = packing.Segments(
+        asked.token_ids, asked.starts[number], asked.lengths[number]
     )
     # (num_windows,)
-    starts = contexts.offsets[contexts.context_of[windows.question_of]] + windows.starts
-    segments = [questions, Segments(contexts.token_ids, starts, windows.lengths)]
+    starts = contexts.offsets[contexts.context_of[number]] + windows.starts
+    parts = packing.Segments(contexts.token_ids, starts, windows.lengths)
     special = encoder.cls_token_id, encoder.sep_token_id
-    offsets, token_arrays = pack_segments(segments, *special)
+    offsets, token_arrays = packing.pack_segments([questions, parts], *special)
     # Positions of context tokens in the contexts, and in the packed rows.
     sources = ragged_positions(starts, windows.lengths)
     targets = ragged_positions(offsets[:-1] + 2 + questions.lengths, windows.lengths)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_is_list, check_positive_integer
+from albert_keras.checks import check_positive_integer
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers import packing
 
@@ -30,6 +30,19 @@ class ChoiceQuestions(NamedTuple):
     groups: list
 
 
+def count_choices(choices):
+    """Returns the number of choices of each question, which must be the same."""
+    counts = sorted(
+        {len(row) if isinstance(row, list | tuple) else 0 for row in choices}
+    )
+    if len(counts) != 1 or counts[0] < 2:
+        raise ValueError(
+            "All questions must have a list of the same number of choices, at least two. "
+            f"Received: {' and '.join(map(str, counts)) or 'no question'}."
+        )
+    return counts[0]
+
+
 def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
 
@@ -51,15 +64,7 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     `__` twice; RACE has only single `_`.
     """
     check_positive_integer("max_question_length", max_question_length)
-    for options in rows.options:
-        check_is_list("options", options)
-    counts = sorted({len(options) for options in rows.options})
-    if len(counts) > 1 or counts[0] < 2:
-        raise ValueError(
-            "All questions must have the same number of options, at least two. "
-            f"Received: questions with {' and '.join(map(str, counts))} options."
-        )
-    num_choices = counts[0]
+    num_choices = count_choices(rows.options)
     room = packing.room_in(sequence_length, 2)
     texts = [
         _fill(question, option)

@@ -4,7 +4,11 @@ import keras
 import numpy as np
 
 from albert_keras.preprocessors import base
-from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
+from albert_keras.preprocessors.choices import (
+    ChoiceQuestions,
+    count_choices,
+    pack_choices,
+)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -79,15 +83,10 @@ def _parts_of(x):
 
 
 def _check_choices(choices, right):
-    counts = sorted({len(row) if isinstance(row, list) else 0 for row in choices})
-    if len(counts) != 1 or counts[0] < 2:
-        raise ValueError(
-            "All questions must have a list of the same number of choices, at least two. "
-            f"Received: {' and '.join(map(str, counts)) or 'no question'}."
-        )
+    num_choices = count_choices(choices)
     # Rows of probabilities are labels for other losses.
     positions = [p for p in right or () if not isinstance(p, list)]
-    wrong = [position for position in positions if position not in range(counts[0])]
+    wrong = [position for position in positions if position not in range(num_choices)]
     if wrong:
-        rule = f"`y` must be positions of choices, from 0 to {counts[0] - 1}."
+        rule = f"`y` must be positions of choices, from 0 to {num_choices - 1}."
         raise ValueError(f"{rule} Received: {wrong[0]!r}.")

@@ -1,20 +1,13 @@
 """Packing of texts in preprocessors that inherit from keras-hub's."""
 
-import itertools
-
 import keras
 import keras_hub
 import numpy as np
 
 from albert_keras.checks import shown
 from albert_keras.preprocessors.base import AlbertPreprocessor, transposed
-from albert_keras.tokenizers.packing import (
-    pack_segments,
-    pack_tensors,
-    pad_rows,
-    truncate,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
+from albert_keras.tokenizers.encoder import join_rows
 from albert_keras.tokenizers.ragged import offsets_of
 
 
@@ -82,7 +75,7 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         if are_few and isinstance(segments[0], list):
             return self._pack_lists(segments)
         if are_few and hasattr(segments[0], "row_lengths"):
-            packed = pack_tensors(segments, self, self.sequence_length)
+            packed = packing.pack_tensors(segments, self, self.sequence_length)
             return packed["token_ids"], packed["segment_ids"]
         return super().__call__(segments)
 
@@ -90,15 +83,14 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         is_single = not segments[0] or not isinstance(segments[0][0], list)
         texts = []
         for rows in segments:
-            rows = [rows] if is_single else rows
-            token_ids = np.array([*itertools.chain(*rows)], np.int32)
-            texts.append(whole_texts(token_ids, offsets_of([len(row) for row in rows])))
-        offsets, packed = pack_segments(
-            truncate(texts, self.sequence_length), self.cls_token_id, self.sep_token_id
-        )
+            token_ids, lengths = join_rows([rows] if is_single else rows)
+            texts.append(packing.whole_texts(token_ids, offsets_of(lengths)))
+        texts = packing.truncate(texts, self.sequence_length)
+        special = self.cls_token_id, self.sep_token_id
+        offsets, packed = packing.pack_segments(texts, *special)
         padding = {"token_ids": self.pad_token_id, "segment_ids": 0}
         rows = (
-            pad_rows(offsets, packed[name], self.sequence_length, number)
+            packing.pad_rows(offsets, packed[name], self.sequence_length, number)
             for name, number in padding.items()
         )
         return tuple(

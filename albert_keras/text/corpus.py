@@ -73,8 +73,9 @@ class Corpus:
         `files` are the `file_fingerprints`. Paths and times make no difference.
         """
         kinds = [[s.get("format"), s.get("records")] for s in self.sources]
-        contents = [content for _, content in files]
-        return _digest_of([self.options, kinds, contents])
+        content = [self.options, kinds, [content for _, content in files]]
+        content = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def open_corpus(
@@ -204,11 +205,6 @@ def _cut_documents(documents, part_bytes):
             run = documents[begin:end]
             yield Piece("memory", run, begin, end), num_characters
             begin, num_characters = end, 0
-
-
-def _digest_of(content):
-    described = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(described.encode()).hexdigest()[:16]
 
 
 def _digest(documents):

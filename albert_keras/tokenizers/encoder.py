@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from albert_keras.checks import check_text, shown
+from albert_keras.checks import check_is_list, check_text, shown
 from albert_keras.tokenizers.ragged import offsets_of
 
 # Characters encoded at once, to bound the memory of intermediate lists.
@@ -139,8 +139,7 @@ def join_rows(rows):
 
 
 def _checked(texts):
-    if isinstance(texts, str):
-        raise TypeError(f"`texts` must be a list of str. Received: {texts!r}.")
+    check_is_list("texts", texts)
     texts = list(texts)
     for text in texts:
         check_text(text)

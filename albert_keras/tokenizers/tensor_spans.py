@@ -9,13 +9,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers import normalization
-from albert_keras.tokenizers.tensor_characters import (
-    are_among,
-    code_points_of,
-    look_up,
-    satisfy,
-)
+from albert_keras.tokenizers import normalization, tensor_characters
 from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
 
@@ -95,7 +89,7 @@ def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
         Tuple of `Images`, and int64 `(num_pieces,)`, the starts and ends of the pieces
         without invisible characters around them, among the images of all texts.
     """
-    codes = code_points_of(strings)
+    codes = tensor_characters.code_points_of(strings)
     counts = _count_prepared(codes, preprocessing)
     images = Images(codes, counts, tf.equal(counts, 0) & ~_is_outside(codes))
 
@@ -115,7 +109,7 @@ def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
     starts, ends = tf.where(found > 0, ends, starts), ends + found
     starts = tf.maximum(starts, tf.concat([[0], ends[:-1]], axis=0)[: tf.size(ends)])
     points = np.array(sorted(map(ord, invisible)), np.int32)
-    visible = tf.where(~are_among(points, characters.values))[:, 0]
+    visible = tf.where(~tensor_characters.are_among(points, characters.values))[:, 0]
     following = tf.searchsorted(visible, starts)
     following = tf.gather(tf.concat([visible, [tf.int64.max]], axis=0), following)
     starts = tf.minimum(following, ends)
@@ -149,10 +143,10 @@ def move_places(places, lengths, new_lengths):
 
 def locate_words(strings, rules):
     """Returns the `Images` of texts as the characters of their words, without spaces."""
-    codes = code_points_of(strings)
+    codes = tensor_characters.code_points_of(strings)
     points, counts = _word_table(rules)
-    counts = look_up(points, counts, 1, codes.flat_values)
-    are_marks = satisfy(is_mark, codes.flat_values)
+    counts = tensor_characters.look_up(points, counts, 1, codes.flat_values)
+    are_marks = tensor_characters.satisfy(is_mark, codes.flat_values)
     return Images(codes, counts, tf.equal(counts, 0) & are_marks)
 
 
@@ -160,8 +154,8 @@ def _count_prepared(codes, preprocessing):
     """Returns the number of images of each character, int32 `(num_characters,)`."""
     flat, row_of = codes.flat_values, codes.value_rowids()
     points, counts = _preprocessing_table(tuple(preprocessing.items()))
-    counts = look_up(points, counts, 1, flat)
-    spaces = satisfy(str.isspace, flat)
+    counts = tensor_characters.look_up(points, counts, 1, flat)
+    spaces = tensor_characters.satisfy(str.isspace, flat)
     is_first = tf.concat([[True], row_of[1:] != row_of[:-1]], axis=0)[: tf.size(flat)]
     follows_space = tf.concat([[False], spaces[:-1]], axis=0)[: tf.size(flat)]
     # White space becomes one space; at the ends of a text, none.
@@ -175,7 +169,7 @@ def _count_prepared(codes, preprocessing):
 
 def _is_outside(codes):
     """Returns whether characters are white space at the ends of texts."""
-    spaces = satisfy(str.isspace, codes.flat_values)
+    spaces = tensor_characters.satisfy(str.isspace, codes.flat_values)
     number = tf.cumsum(tf.cast(~spaces, tf.int64))
     number = tf.pad(number, [[1, 0]])
     row_of = codes.value_rowids()

@@ -107,7 +107,7 @@ def test_errors_of_packing(letters):
         split_texts(letters, ["a"], sequence_length=2)
     with pytest.raises(ValueError, match="2 first texts and 1 second texts"):
         pack_texts(letters, ["a", "b"], ["c"], sequence_length=9)
-    with pytest.raises(TypeError, match="must be a list of str. Received: 'ab'"):
+    with pytest.raises(TypeError, match="must be a list. Received: texts=.ab."):
         pack_texts(letters, "ab", sequence_length=9)
 
 

@@ -111,7 +111,7 @@ def test_numbers_are_not_text(tokenizer):
         type(tokenizer)(dtype="string")
     with pytest.raises(TypeError, match="Received: None"):
         tokenizer.tokenize_with_offsets(None)
-    with pytest.raises(TypeError, match="list of str. Received: 'text'"):
+    with pytest.raises(TypeError, match="must be a list. Received: texts=.text."):
         tokenizer.encode_batch("text")
 
 
