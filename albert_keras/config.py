@@ -150,24 +150,13 @@ class AlbertConfig:
     def from_dict(cls, values):
         """Builds a config; raises a ValueError if a key is unknown or missing."""
         values = without_removed(values)
-        defaults = {field.name: field.default for field in dataclasses.fields(cls)}
-        unknown = sorted(set(values) - set(defaults))
-        if unknown:
+        try:
+            return cls(**values)
+        except TypeError as error:
             raise ValueError(
-                f"Unknown config keys. Received: {shortened(', '.join(unknown))}. "
-                f"Known keys: {', '.join(defaults)}."
-            )
-        missing = [
-            name
-            for name in sorted(set(defaults) - set(values))
-            if defaults[name] is dataclasses.MISSING
-        ]
-        if missing:
-            raise ValueError(
-                f"Config keys are missing: {', '.join(missing)}. "
-                f"Received: {shortened(', '.join(sorted(values)))}."
-            )
-        return cls(**values)
+                "A config must have the fields of `AlbertConfig`. Received: "
+                f"{shortened(', '.join(sorted(values)))}: {shortened(str(error))}."
+            ) from error
 
     def to_dict(self):
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""

@@ -50,12 +50,6 @@ class ConfigFormat:
                 f"The {self.source} config has keys that are not understood. "
                 f"Received: {shortened(', '.join(unknown), 1000)}."
             )
-        empty = sorted(key for key in self.names if stated.get(key, 0) is None)
-        if empty:
-            raise ValueError(
-                f"The {self.source} config must have values for its keys. "
-                f"Received: null for {', '.join(empty)}."
-            )
         # All sources have no dropout by default.
         values = {"dropout": 0.0, "attention_dropout": 0.0}
         values["activation"] = self.activation

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from albert_keras.checks import check_choice
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
@@ -32,7 +31,6 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
-    check_choice("truncation", truncation, TRUNCATIONS)
     if len({len(column) for column in texts}) > 1:
         raise ValueError(
             "There must be as many second texts as first texts. "

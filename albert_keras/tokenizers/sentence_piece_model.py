@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import os
 
 import sentencepiece
 
@@ -26,11 +25,6 @@ def read_proto(proto):
     """Returns a model, given as bytes or as a path, as bytes."""
     if isinstance(proto, bytes):
         return proto
-    if not isinstance(proto, (str, os.PathLike)):
-        raise TypeError(
-            "`proto` must be the path or the bytes of a SentencePiece model. "
-            f"Received: proto={proto!r} (of type {type(proto).__name__})."
-        )
     check_is_fetched(proto)
     return existing_file(proto, "proto").read_bytes()
 

@@ -128,11 +128,6 @@ def train_sentence_piece(
     True
     """
     check_positive_integer("vocabulary_size", vocabulary_size)
-    if not 0.98 <= character_coverage <= 1:
-        raise ValueError(
-            "`character_coverage` must be in [0.98, 1]. "
-            f"Received: character_coverage={character_coverage}."
-        )
     preprocessing = {
         "lowercase": lowercase,
         "strip_accents": strip_accents,
@@ -165,8 +160,8 @@ def train_sentence_piece(
         )
     except RuntimeError as error:
         raise ValueError(
-            "`vocabulary_size` must fit the texts: take another size or more text. "
-            f"Received: vocabulary_size={vocabulary_size}, {len(sample.texts)} texts; "
+            "The options must fit the texts: take another size or more text. Received: "
+            f"vocabulary_size={vocabulary_size}, {len(sample.texts)} texts; "
             f"SentencePiece says: {str(error).partition('] ')[2] or error}"
         ) from error
     if path is not None:
@@ -182,15 +177,16 @@ def _read_lines(texts):
         )
     for text in texts:
         if isinstance(text, os.PathLike):
-            yield from _read_file(text)
+            yield from read_text(text, "texts")
         else:
             check_text(text)
             yield text
 
 
-def _read_file(path):
+def read_text(path, argument):
+    """Yields the lines of a UTF-8 file, and parts of very long lines."""
     try:
-        with open(existing_file(path, "texts"), encoding="utf-8") as file:
+        with open(existing_file(path, argument), encoding="utf-8") as file:
             yield from iter(lambda: file.readline(_READ_CHARACTERS), "")
     except UnicodeDecodeError as error:
         raise ValueError(

@@ -5,9 +5,9 @@ import pathlib
 
 import keras
 
-from albert_keras.checks import existing_file
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.vocabulary import read_text
 from albert_keras.tokenizers.word_piece_encoder import (
     CONTINUATION,
     MAX_WORD_LENGTH,
@@ -166,11 +166,4 @@ class WordPieceTokenizer(EncoderTokenizer):
 
 def read_vocabulary(path):
     """Returns the tokens of a file of one token per line, a list of str."""
-    try:
-        with open(existing_file(path, "vocabulary"), encoding="utf-8") as file:
-            return [line.rstrip("\n") for line in file]
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            "`vocabulary` must be a UTF-8 text file of one token per line. "
-            f"Received: vocabulary={str(path)!r}."
-        ) from error
+    return [line.rstrip("\n") for line in read_text(path, "vocabulary")]

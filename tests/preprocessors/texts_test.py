@@ -99,8 +99,6 @@ def test_empty_texts_and_none(letters):
 
 
 def test_errors_of_packing(letters):
-    with pytest.raises(ValueError, match="head, tail, head_tail. .*truncation='end'"):
-        pack_texts(letters, ["a"], sequence_length=9, truncation="end")
     with pytest.raises(ValueError, match="sequence_length=3, 3 of them special"):
         pack_texts(letters, ["a"], ["b"], sequence_length=3)
     with pytest.raises(ValueError, match="sequence_length=2, 2 of them special"):
