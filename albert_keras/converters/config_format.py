@@ -71,12 +71,12 @@ class ConfigFormat:
                     f"{self.source}'s models must have {name}={only!r}. "
                     f"Received: {name}={values[name]!r}.{remedy}"
                 )
-        theirs = {ours: name for name, ours in reversed(self.activations.items())}
-        if config.activation not in theirs:
+        names = {here: name for name, here in reversed(self.activations.items())}
+        if config.activation not in names:
             known = ", ".join(dict.fromkeys(self.activations.values()))
             raise ValueError(
                 f"{self.source}'s models must have an activation of {known}. "
                 f"Received: activation={config.activation!r}."
             )
-        values["activation"] = theirs[config.activation]
+        values["activation"] = names[config.activation]
         return {key: values[field] for key, field in self.names.items()}

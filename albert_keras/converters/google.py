@@ -174,9 +174,9 @@ def read_tensors(checkpoint):
 def _google_name(name):
     # TF-Hub modules have a prefix.
     name = name.removeprefix("module/")
-    for theirs, ours in _OTHER_NAMES.items():
-        if f"{name}/".startswith(f"{theirs}/"):
-            return ours + name.removeprefix(theirs)
+    for other, name_here in _OTHER_NAMES.items():
+        if f"{name}/".startswith(f"{other}/"):
+            return name_here + name.removeprefix(other)
     return name
 
 

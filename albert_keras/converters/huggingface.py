@@ -170,12 +170,12 @@ def _check_groups(config):
     """Checks that transformers, which rounds quotients, applies the same groups."""
     layers, groups = config.num_layers, config.num_groups
     for index in range(layers):
-        theirs, ours = int(index / (layers / groups)), index * groups // layers
-        if theirs != ours:
+        rounded, group = int(index / (layers / groups)), index * groups // layers
+        if rounded != group:
             raise ValueError(
                 "transformers must apply the same groups of layers as this package. "
                 f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
-                f"group {ours}, but transformers applies {theirs}."
+                f"group {group}, but transformers applies {rounded}."
             )
 
 
@@ -296,8 +296,8 @@ def _read_tensorflow_weights(file):
 def _pytorch_name(parts):
     *scopes, leaf = [part.replace("_._", ".") for part in parts]
     leaf = leaf.removesuffix(":0")
-    ours = {"kernel": "weight", "gamma": "weight", "embeddings": "weight"}
-    return ".".join([*scopes, {**ours, "beta": "bias"}.get(leaf, leaf)])
+    names = {"kernel": "weight", "gamma": "weight", "embeddings": "weight"}
+    return ".".join([*scopes, {**names, "beta": "bias"}.get(leaf, leaf)])
 
 
 # Readers by file name, in order of preference.
@@ -330,7 +330,7 @@ def write_config(model, head, folder, tokenizer=None, labels=None, **others):
     """Writes `config.json`, and the files of a tokenizer.
 
     Args:
-        model: One of our models.
+        model: Model of this package.
         head: str, its head, or `None`.
         folder: Path.
         tokenizer: A tokenizer of this package, or `None`.

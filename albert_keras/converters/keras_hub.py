@@ -170,7 +170,7 @@ def read_tensors(checkpoint):
     once they are known to hold plain arrays of these sizes.
     """
     if not isinstance(checkpoint, keras.Model):
-        checkpoint = _load_theirs(checkpoint)
+        checkpoint = _load_hub_model(checkpoint)
     values = {variable.path: variable for variable in checkpoint.weights}
     shapes = {path: tuple(variable.shape) for path, variable in values.items()}
     tensors = stored_tensors.StoredTensors(
@@ -180,7 +180,7 @@ def read_tensors(checkpoint):
     return without_identity_projection(tensors, *PROJECTION_NAMES)
 
 
-def _load_theirs(folder):
+def _load_hub_model(folder):
     """Loads keras-hub's model from the weights of a preset."""
     config, head = read_config(folder), read_head(folder)
     file = folder / "model.weights.h5"
@@ -232,15 +232,15 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     tensors = collect_tensors(without_pair_head, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
     backbone = keras_hub.models.AlbertBackbone(**values)
-    theirs = _make_theirs(model, head, backbone, tokenizer)
-    for variable in theirs.weights:
+    hub_model = _make_hub_model(model, head, backbone, tokenizer)
+    for variable in hub_model.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
-    theirs.save_to_preset(str(folder))
+    hub_model.save_to_preset(str(folder))
     if head is None and tokenizer is not None:
         _own_tokenizer(tokenizer).save_to_preset(str(folder))
 
 
-def _make_theirs(model, head, backbone, tokenizer):
+def _make_hub_model(model, head, backbone, tokenizer):
     """Returns keras-hub's model on its backbone, with a preprocessor if possible."""
     if head is None:
         return backbone

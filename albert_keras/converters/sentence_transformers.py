@@ -133,7 +133,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     modules = {"Transformer": {}, "Pooling": pooling}
     if model.dense is not None:
         activation = keras.activations.serialize(model.dense_activation)
-        names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+        names = {name: module for module, name in ACTIVATIONS.items()}
         check_choice("dense_activation", activation, names)
         modules["Dense"] = {
             "in_features": size,

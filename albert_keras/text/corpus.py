@@ -202,8 +202,8 @@ def _cut_documents(documents, part_bytes):
     for end, document in enumerate(documents, start=1):
         num_characters += sum(map(len, document))
         if num_characters >= part_bytes or end == len(documents):
-            run = documents[begin:end]
-            yield Piece("memory", run, begin, end), num_characters
+            group = documents[begin:end]
+            yield Piece("memory", group, begin, end), num_characters
             begin, num_characters = end, 0
 
 

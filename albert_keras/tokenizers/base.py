@@ -11,6 +11,7 @@ import numpy as np
 
 from albert_keras.checks import check_text
 from albert_keras.presets.hub import SavesByName
+from albert_keras.tokenizers.encoder import join_rows
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of
 
@@ -24,8 +25,8 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     Python strings are encoded in Python, on any Keras backend and without TensorFlow.
     TensorFlow string tensors, as in `tf.data` and SavedModels, are encoded in the graph.
     Both drop bytes that are not UTF-8, as Google's code does. A str with a lone surrogate
-    is an error. Subclasses set the encoder and add `_tokenize_vector` and
-    `_build_graph_tokenizer`.
+    is an error. Subclasses set the encoder and `_options`, and add `vocabulary_argument`,
+    `_tokenize_vector` and `_build_graph_tokenizer`.
 
     Args:
         sequence_length: int, or `None`. Length to which a call of the layer truncates and
@@ -48,12 +49,11 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def _set_encoder(self, encoder):
         self._encoder = encoder
         self._graph_tokenizer = None
-        tokens = getattr(encoder, "special_tokens", [None] * 5)
-        names = ("pad", "unk", "cls", "sep", "mask")
-        for name, token in zip(names, tokens, strict=True):
-            setattr(self, f"{name}_token", token)
+        for name in ("pad", "unk", "cls", "sep", "mask"):
             token_id = getattr(encoder, f"{name}_token_id", None)
             setattr(self, f"{name}_token_id", token_id)
+            token = None if encoder is None else encoder.id_to_token(token_id)
+            setattr(self, f"{name}_token", token)
         # keras-hub's packers use these names.
         self.start_token, self.end_token = self.cls_token, self.sep_token
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
@@ -96,16 +96,11 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         first, last = self._bounds()
         if first or last:
             rows = [first + row + last for row in rows]
-        if self.sequence_length is None:
+        length = self.sequence_length
+        if length is None:
             return rows
-        lengths = [min(len(row), self.sequence_length) for row in rows]
-        values = [index for row in rows for index in row[: self.sequence_length]]
-        return pad_rows(
-            offsets_of(lengths),
-            np.array(values, np.int32),
-            self.sequence_length,
-            self.pad_token_id,
-        )
+        token_ids, lengths = join_rows([row[:length] for row in rows])
+        return pad_rows(offsets_of(lengths), token_ids, length, self.pad_token_id)
 
     def _bounds(self):
         """Returns the ids to add before and after each text, as lists."""
@@ -229,10 +224,8 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
 
         Data sets and models store them, so that another tokenizer can be refused.
         """
-        # Options that every Keras layer has, such as name and dtype, change no token.
-        of_any_layer = EncoderTokenizer.get_config(self)
-        config = self.get_config()
-        options = {name: config[name] for name in config if name not in of_any_layer}
+        # As in the config, so that fingerprints in older files stay valid.
+        options = {self.vocabulary_argument: None, **self._options}
         content = json.dumps([self.get_vocabulary(), options], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -242,6 +235,9 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             "sequence_length": self.sequence_length,
             "add_bos": self.add_bos,
             "add_eos": self.add_eos,
+            # The vocabulary itself is saved as an asset.
+            self.vocabulary_argument: None,
+            **self._options,
         }
 
     def compute_output_spec(self, inputs):

@@ -33,21 +33,21 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
         ValueError: If transformers would give other ids.
     """
     is_unigram = hasattr(tokenizer.encoder, "proto")
-    theirs, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
+    fast, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
     *_, start, end, mask = tokenizer.special_tokens
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    theirs.post_processor = tokenizers.processors.TemplateProcessing(
+    fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{start} $A {end}",
         pair=f"{start} $A {end} $B:1 {end}:1",
         special_tokens=[(t, tokenizer.token_to_id(t)) for t in (start, end)],
     )
-    theirs.add_special_tokens(
+    fast.add_special_tokens(
         [
             tokenizers.AddedToken(token, lstrip=token == mask, normalized=False)
             for token in tokenizer.special_tokens
         ]
     )
-    (folder / TOKENIZER_FILE).write_text(theirs.to_str(pretty=True), "utf-8")
+    (folder / TOKENIZER_FILE).write_text(fast.to_str(pretty=True), "utf-8")
     values = {
         "model_max_length": max_sequence_length,
         # Without this list transformers 5 returns no segments of pairs.
@@ -82,7 +82,7 @@ def _make_unigram(tokenizer):
     model = tokenizers.models.Unigram(
         [*zip(vocabulary, scores, strict=True)], tokenizer.unk_token_id, BYTES in found
     )
-    theirs = tokenizers.Tokenizer(model)
+    fast = tokenizers.Tokenizer(model)
     known, steps = tokenizers.normalizers, []
     if rules["huggingface_quotes"]:
         steps += [known.Replace(quotes, '"') for quotes in QUOTES]
@@ -92,15 +92,15 @@ def _make_unigram(tokenizer):
         steps.append(known.Lowercase())
     if characters := character_map(encoder.proto):
         steps.append(known.Precompiled(characters))
-    theirs.normalizer = known.Sequence(steps)
+    fast.normalizer = known.Sequence(steps)
     splitters = tokenizers.pre_tokenizers
-    theirs.pre_tokenizer = splitters.Sequence(
+    fast.pre_tokenizer = splitters.Sequence(
         [splitters.WhitespaceSplit(), splitters.Metaspace()]
     )
-    theirs.decoder = tokenizers.decoders.Metaspace()
+    fast.decoder = tokenizers.decoders.Metaspace()
     is_albert = rules["huggingface_quotes"] and not found
     name = "AlbertTokenizer" if is_albert else "PreTrainedTokenizerFast"
-    return theirs, {
+    return fast, {
         "tokenizer_class": name,
         "do_lower_case": rules["lowercase"],
         "keep_accents": not rules["strip_accents"],
@@ -124,16 +124,16 @@ def _make_word_piece(tokenizer):
         max_input_chars_per_word=MAX_WORD_LENGTH,
         continuing_subword_prefix=CONTINUATION,
     )
-    theirs = tokenizers.Tokenizer(model)
-    theirs.normalizer = tokenizers.normalizers.BertNormalizer(
+    fast = tokenizers.Tokenizer(model)
+    fast.normalizer = tokenizers.normalizers.BertNormalizer(
         clean_text=True,
         handle_chinese_chars=rules.split_chinese,
         strip_accents=rules.strip_accents,
         lowercase=rules.lowercase,
     )
-    theirs.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    theirs.decoder = tokenizers.decoders.WordPiece(prefix=CONTINUATION)
-    return theirs, {
+    fast.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    fast.decoder = tokenizers.decoders.WordPiece(prefix=CONTINUATION)
+    return fast, {
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": rules.lowercase,
         "strip_accents": rules.strip_accents,

@@ -168,7 +168,7 @@ def read_options(folder, of_pieces):
         of_pieces: bool. Whether the vocabulary is SentencePiece's.
 
     Returns:
-        Tuple of arguments of our class, a dict, and the added tokens, str by id.
+        Tuple of arguments of the class here, a dict, and the added tokens, str by id.
 
     Raises:
         ValueError: If the files state a class or option unknown here.

@@ -125,8 +125,8 @@ def code_points(predicate):
     'ideographic_space'
     """
     points = points_where(predicate)
-    runs = np.split(points, np.flatnonzero(np.diff(points) > 1) + 1)
-    ranges = [f"{_escape(chr(run[0]))}-{_escape(chr(run[-1]))}" for run in runs]
+    intervals = np.split(points, np.flatnonzero(np.diff(points) > 1) + 1)
+    ranges = [f"{_escape(chr(i[0]))}-{_escape(chr(i[-1]))}" for i in intervals]
     return f"[{''.join(ranges)}]"
 
 

@@ -26,7 +26,7 @@ def whole_texts(token_ids, offsets):
 
 
 def num_special_tokens(num_segments):
-    """Returns the number of special tokens in a row of so many segments."""
+    """Returns the number of special tokens in a row."""
     return 1 + num_segments
 
 

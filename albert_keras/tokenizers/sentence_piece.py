@@ -55,6 +55,8 @@ class AlbertTokenizer(EncoderTokenizer):
     google-research/albert `tokenization.py`, `encode_pieces`.
     """
 
+    vocabulary_argument = "proto"
+
     def __init__(
         self,
         proto=None,
@@ -112,10 +114,6 @@ class AlbertTokenizer(EncoderTokenizer):
 
     def load_assets(self, dir_path):
         self.set_proto(pathlib.Path(dir_path, PROTO_FILE))
-
-    def get_config(self):
-        # The model itself is saved as an asset.
-        return {**super().get_config(), "proto": None, **self._options}
 
     def tokenize_with_masks(self, strings):
         return self.with_masks().tokenize(strings)

@@ -42,6 +42,7 @@ class SentencePieceEncoder(Encoder):
         # In the order of the arguments of `preprocess_text`.
         names = ("lowercase", "strip_accents", "huggingface_quotes")
         self.preprocessing = {name: preprocessing[name] for name in names}
+        self.strips_accents = preprocessing["strip_accents"]
         self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
         self.running_proto = proto
@@ -94,10 +95,6 @@ class SentencePieceEncoder(Encoder):
             split_digit_comma=self.split_digit_comma,
             mask_in_text=True,
         )
-
-    @property
-    def strips_accents(self):
-        return self.preprocessing["strip_accents"]
 
     @property
     def invisible(self):

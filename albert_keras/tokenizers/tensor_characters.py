@@ -65,7 +65,7 @@ def locate_words(strings):
     """
     codes = code_points_of(strings)
     flat, row_of = codes.flat_values, codes.value_rowids()
-    firsts, kinds = _runs_of_kinds()
+    firsts, kinds = _kind_intervals()
     kinds = tf.gather(kinds, tf.searchsorted(firsts, flat, side="right") - 1)
     is_space = tf.equal(kinds, ord(" "))
     begins = is_space | tf.pad(row_of[1:] != row_of[:-1], [[1, 0]])[: tf.size(flat)]
@@ -96,8 +96,8 @@ def locate_words(strings):
 
 
 @functools.cache
-def _runs_of_kinds():
-    """Returns the first code point, and the kind, of each run of characters of a kind."""
+def _kind_intervals():
+    """Returns the first code points and the kinds of intervals of one kind."""
     kinds = "".join(map(kind_of, map(chr, range(sys.maxunicode + 1)))).encode()
     kinds = np.frombuffer(kinds, np.uint8).astype(np.int32)
     firsts = np.flatnonzero(np.diff(kinds, prepend=-1)).astype(np.int32)

@@ -28,7 +28,7 @@ _LINE = re.compile(
 # SentencePiece counts the characters, plus one per text, in 32 bits.
 _MAX_CHARACTERS = 2**31 - 2**24
 
-# Most characters read from a line at once; the rest of the line is another text.
+# Most characters of a line in a text. The rest of the line is another text.
 _READ_CHARACTERS = 2**20
 
 
@@ -45,7 +45,7 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
     Memory holds only the sample.
 
     Args:
-        texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
+        texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text per line.
             Texts of white space alone are skipped.
         max_texts: int. Maximum size of the sample.
         seed: int.

@@ -52,6 +52,8 @@ class WordPieceTokenizer(EncoderTokenizer):
     `WordpieceTokenizer`.
     """
 
+    vocabulary_argument = "vocabulary"
+
     def __init__(
         self,
         vocabulary=None,
@@ -94,10 +96,6 @@ class WordPieceTokenizer(EncoderTokenizer):
 
     def load_assets(self, dir_path):
         self.set_vocabulary(pathlib.Path(dir_path, VOCABULARY_FILE))
-
-    def get_config(self):
-        # The vocabulary itself is saved as an asset.
-        return {**super().get_config(), "vocabulary": None, **self._options}
 
     def tokenize_with_masks(self, strings):
         import tensorflow as tf

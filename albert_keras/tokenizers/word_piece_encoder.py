@@ -29,6 +29,7 @@ class WordPieceEncoder(Encoder):
         super().__init__(vocabulary, SPECIAL_TOKENS)
         strip_accents = lowercase if strip_accents is None else strip_accents
         self.rules = WordRules(lowercase, strip_accents, split_chinese)
+        self.strips_accents = strip_accents
         self._longest_length = max(map(len, vocabulary))
         self._known_words = {}
 
@@ -56,10 +57,6 @@ class WordPieceEncoder(Encoder):
             first, *others = self.encode_batch(text.split(mask))
             rows.append(sum(([self.mask_token_id, *part] for part in others), first))
         return rows
-
-    @property
-    def strips_accents(self):
-        return self.rules.strip_accents
 
     @functools.cached_property
     def word_starts(self):

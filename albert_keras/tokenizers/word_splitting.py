@@ -105,8 +105,8 @@ def _spaced(rules):
 
     def space(character):
         spaced = _space_words(character, rules)
-        # A capital sigma has another lower case at the end of a word, and NFD sorts
-        # combining characters, of which `is_mark` does not drop all.
+        # A capital sigma has another lower case at the end of a word. NFD sorts combining
+        # characters, and `is_mark` does not drop all of them.
         depends = (rules.lowercase and character == "Σ") or (
             rules.strip_accents and any(map(unicodedata.combining, spaced))
         )
