@@ -235,18 +235,16 @@ def _leaves(samples):
 
 def as_lists(samples):
     """Returns columns, also arrays and tensors, as lists of str and numbers."""
-
-    def as_list(column):
-        if hasattr(column, "to_list"):
-            return column.to_list()
-        return np.asarray(column).tolist() if hasattr(column, "__array__") else column
-
-    return map_columns(lambda column: _decoded(as_list(column)), samples)
+    return map_columns(_as_list, samples)
 
 
-def _decoded(value):
+def _as_list(value):
+    if hasattr(value, "to_list"):
+        value = value.to_list()
+    elif hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
     if isinstance(value, (list, tuple)):
-        return [_decoded(item) for item in value]
+        return [_as_list(item) for item in value]
     return as_text(value)
 
 

@@ -19,31 +19,39 @@ _PATTERNS = ("*.model", "*.spm", "vocab*.txt")
 _FOLDERS = (".", "assets", "assets/tokenizer")
 
 
-def vocabulary_files(path):
-    """Returns the vocabulary files of a folder, a checkpoint's prefix or a file.
+def find_vocabulary(path):
+    """Returns the vocabulary file of a folder, checkpoint prefix or file, or `None`.
 
     A prefix is a path without `.index`; its folder has the vocabulary. In a folder with
     several files transformers' rule decides: `tokenizer.json`, or else the file of the
     class that the config states.
+
+    Raises:
+        ValueError: If the rule does not choose one of several files.
     """
     path = pathlib.Path(path)
     if path.is_file():
-        return [path]
+        return path
     if path.is_dir():
         folder = path
     elif pathlib.Path(f"{path}.index").is_file():
         folder = path.parent
     else:
-        return []  # A file beside a missing one must not replace it.
+        return None  # A file beside a missing one must not replace it.
     if huggingface_reader.is_tokenizer_file(folder / TOKENIZER_FILE):
-        return [folder / TOKENIZER_FILE]
+        return folder / TOKENIZER_FILE
     places = [(folder / inner, each) for inner in _FOLDERS for each in _PATTERNS]
     found = [file for place, each in places for file in sorted(place.glob(each))]
-    name = huggingface_reader.stated_class(folder) if len(found) > 1 else None
-    if name is None:
-        return found
-    is_bert = name.startswith("Bert")
-    return [file for file in found if (file.suffix == ".txt") == is_bert]
+    name = huggingface_reader.stated_class(folder)
+    if name is not None and len(found) > 1:
+        is_bert = name.startswith("Bert")
+        found = [file for file in found if (file.suffix == ".txt") == is_bert]
+    if len(found) > 1:
+        raise ValueError(
+            "A folder must hold one vocabulary. Received: "
+            f"{', '.join(map(str, found))}. Name the right file."
+        )
+    return found[0] if found else None
 
 
 def load_tokenizer(path, *, lowercase=None, strip_accents=None):
@@ -77,23 +85,24 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     """
     path = pathlib.Path(local_files(path))
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if is_own(path, TOKENIZER_FILE):
-        return _load_own(path, TOKENIZER_FILE, asked, may_change=False)
-    found = vocabulary_files(path)
-    if not found:
+    tokenizer = _load(path, {n: v for n, v in asked.items() if v is not None})
+    if tokenizer is None:
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
             "a vocab.txt, a tokenizer.json, a folder with one of them or a preset, an "
             f"address such as hf://USER/MODEL, or a name ({known_names()}). "
             f"Received: '{path}'{like_known(path)}, {_content_of(path)}."
         )
-    file, *others = found
-    if others:
-        raise ValueError(
-            "A folder must hold one vocabulary. Received: "
-            f"{', '.join(map(str, found))}. Name the right file."
-        )
+    return tokenizer
+
+
+def _load(path, asked):
+    """Returns the tokenizer at a local path, or `None`; see `load_tokenizer`."""
+    if is_own(path, TOKENIZER_FILE):
+        return _load_own(path, TOKENIZER_FILE, asked, may_change=False)
+    file = find_vocabulary(path)
+    if file is None:
+        return None
     # These import Keras.
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
     from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
@@ -205,7 +214,7 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
 
     if tokenizer is None and path is not None:
         try:
-            tokenizer = load_tokenizer(path) if vocabulary_files(path) else None
+            tokenizer = _load(path, {})
         except ValueError as error:
             warnings.warn(f"The model has no tokenizer: {error}", stacklevel=4)
     if tokenizer is None or tokenizer is False:

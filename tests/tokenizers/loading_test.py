@@ -14,8 +14,8 @@ from albert_keras.tokenizers import (
 )
 from albert_keras.tokenizers.loading import (
     find_tokenizer,
+    find_vocabulary,
     save_vocabulary,
-    vocabulary_files,
 )
 from tests.helpers import make_config
 
@@ -34,9 +34,9 @@ def test_sentence_piece_models_are_found(name, inner, proto, tmp_path):
     folder = tmp_path / inner
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(proto)
-    assert vocabulary_files(tmp_path) == [folder / name]
+    assert find_vocabulary(tmp_path) == folder / name
     (tmp_path / "model.ckpt-best.index").touch()
-    assert vocabulary_files(tmp_path / "model.ckpt-best") == [folder / name]
+    assert find_vocabulary(tmp_path / "model.ckpt-best") == folder / name
     tokenizer = load_tokenizer(tmp_path)
     assert isinstance(tokenizer, AlbertTokenizer)
     assert tokenizer(TEXT) == AlbertTokenizer(proto)(TEXT)
