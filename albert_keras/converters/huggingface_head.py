@@ -35,7 +35,7 @@ def head_values(model, head, labels=None):
     """
     if head is None:
         return {}
-    # transformers has dropout before the sentence-pair head; we and Google have none.
+    # transformers has dropout before the sentence-pair head; Google's code has none.
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
@@ -58,7 +58,7 @@ def _read_labels(stated):
             f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
         )
     labels = [names.get(str(number)) for number in range(len(names))]
-    # Classes may be numbers, as of stars, or true and false.
+    # Classes may be numbers, such as stars, or booleans.
     labels = [str(name) if isinstance(name, int | float) else name for name in labels]
     return None if labels == _numbered_labels(len(names)) else labels
 

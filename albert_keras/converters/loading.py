@@ -194,7 +194,7 @@ def _head_options(checkpoint, head):
         # A scalar will be reported as mis-shaped.
         num_classes = shapes[0][0] if shapes[0] else 1
     elif head == "pretraining":
-        # So are the published folders of Hugging Face, TF-Hub and keras-hub.
+        # Published folders of Hugging Face, TF-Hub and keras-hub have none.
         warnings.warn(
             f"{checkpoint} has no sentence-pair head, so the model has none.",
             stacklevel=3,

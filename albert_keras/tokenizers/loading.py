@@ -8,9 +8,8 @@ import warnings
 from albert_keras.checks import shortened
 from albert_keras.presets.hub import check_preset, known_names, like_known, local_files
 from albert_keras.presets.preset_files import deserialize, is_own, read_object
-from albert_keras.tokenizers import huggingface_reader
+from albert_keras.tokenizers import huggingface_files
 from albert_keras.tokenizers.huggingface_files import TOKENIZER_FILE
-from albert_keras.tokenizers.sentence_piece_model import read_proto
 
 # The published names are 30k-clean.model and vocab_chinese.txt (Google), spiece.model
 # (Hugging Face) and vocabulary.spm (keras-hub).
@@ -38,11 +37,11 @@ def find_vocabulary(path):
         folder = path.parent
     else:
         return None  # A file beside a missing one must not replace it.
-    if huggingface_reader.is_tokenizer_file(folder / TOKENIZER_FILE):
+    if huggingface_files.is_tokenizer_file(folder / TOKENIZER_FILE):
         return folder / TOKENIZER_FILE
     places = [(folder / inner, each) for inner in _FOLDERS for each in _PATTERNS]
     found = [file for place, each in places for file in sorted(place.glob(each))]
-    name = huggingface_reader.stated_class(folder)
+    name = huggingface_files.stated_class(folder)
     if name is not None and len(found) > 1:
         is_bert = name.startswith("Bert")
         found = [file for file in found if (file.suffix == ".txt") == is_bert]
@@ -105,22 +104,11 @@ def _load(path, asked):
         return None
     # These import Keras.
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
-    from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
+    from albert_keras.tokenizers.word_piece import WordPieceTokenizer
 
-    of_pieces = file.suffix != ".txt"
-    if huggingface_reader.is_tokenizer_file(file):
-        vocabulary, options, added = huggingface_reader.read_tokenizer_file(file)
-        of_pieces = isinstance(vocabulary, bytes)
-        name = huggingface_reader.stated_class(file.parent) or ""
-        if name.startswith(("Albert", "Bert")):
-            # transformers makes the rules of these classes from their options.
-            options |= huggingface_reader.read_options(file.parent, of_pieces)[0]
-    else:
-        vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
-        options, added = huggingface_reader.read_options(file.parent, of_pieces)
-    if huggingface_reader.read_lowercases(file.parent):
-        options["lowercase"] = True
-    kind = AlbertTokenizer if of_pieces else WordPieceTokenizer
+    vocabulary, options, added = huggingface_files.read_tokenizer_files(file)
+    is_model = isinstance(vocabulary, bytes)
+    kind = AlbertTokenizer if is_model else WordPieceTokenizer
     return _with_added(kind(vocabulary, **options | asked), added, file)
 
 
@@ -161,7 +149,7 @@ def _load_own(folder, config_file, options, may_change=True):
             )
     config.update(options)
     tokenizer = deserialize(content, file)
-    tokenizer.load_preset_assets(folder)
+    tokenizer.load_preset_assets(str(folder))
     return tokenizer
 
 

@@ -1,4 +1,4 @@
-"""Training of SentencePiece vocabularies with ALBERT's options."""
+"""Training of SentencePiece vocabularies with ALBERT's options; vocabulary files."""
 
 import array
 import io
@@ -192,3 +192,8 @@ def read_text(path, argument):
         raise ValueError(
             f"Text files must be UTF-8. Received: {str(path)!r}; {error}."
         ) from error
+
+
+def read_vocabulary(path):
+    """Returns the tokens of a file of one token per line, a list of str."""
+    return [line.rstrip("\n") for line in read_text(path, "vocabulary")]

@@ -7,7 +7,7 @@ import keras
 
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.base import EncoderTokenizer
-from albert_keras.tokenizers.vocabulary import read_text
+from albert_keras.tokenizers.vocabulary import read_vocabulary
 from albert_keras.tokenizers.word_piece_encoder import (
     CONTINUATION,
     MAX_WORD_LENGTH,
@@ -160,8 +160,3 @@ class WordPieceTokenizer(EncoderTokenizer):
             unknown_token=self.encoder.special_tokens[1],
             no_pretokenization=True,
         )
-
-
-def read_vocabulary(path):
-    """Returns the tokens of a file of one token per line, a list of str."""
-    return [line.rstrip("\n") for line in read_text(path, "vocabulary")]
