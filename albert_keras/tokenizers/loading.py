@@ -180,7 +180,7 @@ def _with_added(tokenizer, added, file):
             f"Tokens were added to '{file}'. transformers finds them anywhere in text, "
             "this tokenizer at most as separate words: "
             f"{shortened(', '.join(lost))}.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return tokenizer
 

@@ -180,12 +180,9 @@ class AlbertTokenizer(EncoderTokenizer):
 
         from albert_keras.tokenizers.tensor_characters import look_up
 
-        rows = [[(0, -1, 0)]]
-        for piece, parts in self.encoder.digit_comma_splits.items():
-            lengths = self.encoder.digit_comma_lengths[piece]
-            ends = np.cumsum(lengths[::-1])[::-1].tolist()
-            rows.append([*zip(parts, ends, [*ends[1:], 0], strict=True)])
-        pieces = np.array([*self.encoder.digit_comma_splits], np.int32)
+        parts = self.encoder.digit_comma_parts
+        rows = [[(0, -1, 0)], *parts.values()]
+        pieces = np.array([*parts], np.int32)
         table = tf.RaggedTensor.from_row_lengths(
             np.concatenate(rows), [len(row) for row in rows]
         )

@@ -49,15 +49,10 @@ class SentencePieceEncoder(Encoder):
         if mask_in_text:
             self.running_proto = sentence_piece_model.with_mask_for_text(proto)
         self._processor = sentence_piece_model.load_processor(self.running_proto)
-        digit_commas = self._find_digit_commas() if split_digit_comma else {}
+        self.digit_comma_parts = self._find_digit_commas() if split_digit_comma else {}
         self.digit_comma_splits = {
-            index: [self._processor.PieceToId(piece) for piece in pieces]
-            for index, pieces in digit_commas.items()
-        }
-        # Characters of the new pieces, without the word marker.
-        self.digit_comma_lengths = {
-            index: [len(piece.removeprefix(WORD_MARKER)) for piece in pieces]
-            for index, pieces in digit_commas.items()
+            index: [new_index for new_index, _, _ in parts]
+            for index, parts in self.digit_comma_parts.items()
         }
         self._is_digit_comma = np.zeros(len(pieces), bool)  # (vocabulary_size,)
         self._is_digit_comma[list(self.digit_comma_splits)] = True
@@ -171,6 +166,9 @@ class SentencePieceEncoder(Encoder):
     def _find_digit_commas(self):
         """Finds pieces such as `▁2012,` and the pieces that replace them.
 
+        Returns a dict from an id to a list of tuples of a new id, and the numbers of
+        characters from the new piece's start and end to the end of the old one.
+
         Google's code encodes such a piece again in each text, but the result depends on
         the piece alone. A word marker that the second encoding adds is removed, as in
         transformers. Google's code intends it, but in Python 3 compares bytes with str.
@@ -183,22 +181,26 @@ class SentencePieceEncoder(Encoder):
                 if not piece.startswith(WORD_MARKER):
                     head[0] = head[0].removeprefix(WORD_MARKER)
                 head[-1] = head[-1].removesuffix(WORD_MARKER)
-                found[index] = [*filter(None, head), ","]
+                found[index] = parts = []
+                from_end = 0
+                for part in (",", *filter(None, reversed(head))):
+                    from_start = from_end + len(part.removeprefix(WORD_MARKER))
+                    new_index = self._processor.PieceToId(part)
+                    parts.insert(0, (new_index, from_start, from_end))
+                    from_end = from_start
         return found
 
     def _locate_parts(self, index, text):
         """Yields the spans in `text` of the tokens that replace the piece `index`."""
-        if index not in self.digit_comma_lengths:
-            yield 0, len(text)
-            return
-        lengths = self.digit_comma_lengths[index]
-        positions, end = range(len(text) + 1), 0
-        if len(text) != sum(lengths):
+        size = len(text)
+        parts, positions = self.digit_comma_parts.get(index), range(size + 1)
+        if parts is None:
+            parts = [(index, size, 0)]
+        elif parts[0][1] != size:
             normalized, positions = self._processor.Normalize(text, with_offsets=True)
-            end = len(normalized) - sum(lengths)
-        for length in lengths:
-            start, end = end, end + length
-            yield positions[start], positions[end]
+            size = len(normalized)
+        for _, from_start, from_end in parts:
+            yield positions[size - from_start], positions[size - from_end]
 
 
 def _call_with_each(function, items):
