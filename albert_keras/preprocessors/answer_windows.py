@@ -30,8 +30,8 @@ class AnswerWindows:
             and 1 if the window does not hold the whole answer.
         context_starts, context_ends: int32 `(num_tokens,)`. Character span of each token
             in the context; -1 outside of the context.
-        is_max_context: bool `(num_tokens,)`. Whether no other window has more context
-            around the token.
+        is_max_context: bool `(num_tokens,)`. Whether the window, of all that hold a token
+            of the context, has the most context around it.
         question_of: int64 `(num_windows,)`. Number of the question of each window.
         lost: Dict from a reason to the number of questions left out for it.
         num_mended: int. Answers found at another position than the file states.

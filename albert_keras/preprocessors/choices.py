@@ -32,9 +32,8 @@ class ChoiceQuestions(NamedTuple):
 
 def count_choices(choices):
     """Returns the number of choices of each question, which must be the same."""
-    counts = sorted(
-        {len(row) if isinstance(row, list | tuple) else 0 for row in choices}
-    )
+    kinds = list | tuple
+    counts = sorted({len(row) if isinstance(row, kinds) else 0 for row in choices})
     if len(counts) != 1 or counts[0] < 2:
         raise ValueError(
             "All questions must have a list of the same number of choices, at least two. "

@@ -41,16 +41,12 @@ class Images:
         is_last = is_last[: tf.size(unit_of)]
         sources = tf.gather(units, unit_of)
         rows = tf.gather(row_of, sources)
-        self._before = codes.row_starts()
-        self._starts = sources - tf.gather(self._before, rows)
+        before = tf.gather(codes.row_starts(), rows)
+        self._starts = sources - before
         ends = tf.where(is_last, tf.gather(last, unit_of), sources) + 1
-        self._ends = ends - tf.gather(self._before, rows)
-        lengths = tf.math.bincount(
-            tf.cast(rows, tf.int32),
-            minlength=tf.cast(codes.nrows(), tf.int32),
-            dtype=tf.int64,
-        )
-        # Where the images of each text begin, and where they end.
+        self._ends = ends - before
+        # (n + 1,): where the images of each text begin, and the last ones end.
+        lengths = tf.reduce_sum(codes.with_values(tf.cast(counts, tf.int64)), axis=1)
         self.row_splits = tf.pad(tf.cumsum(lengths), [[1, 0]])
 
     def spans(self, starts, ends, row_of):
@@ -65,12 +61,9 @@ class Images:
         ends = tf.clip_by_value(ends, starts, row_ends)
         is_empty, is_at_end = starts >= ends, starts >= row_ends
         first, last = tf.pad(self._starts, [[1, 1]]), tf.pad(self._ends, [[1, 1]])
-        end = tf.gather(last, ends)
-        point = tf.where(is_at_end, end, tf.gather(first, 1 + starts))
-        return (
-            tf.where(is_empty, point, tf.gather(first, 1 + starts)),
-            tf.where(is_empty, point, end),
-        )
+        start, end = tf.gather(first, 1 + starts), tf.gather(last, ends)
+        point = tf.where(is_at_end, end, start)
+        return tf.where(is_empty, point, start), tf.where(is_empty, point, end)
 
 
 def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
