@@ -258,8 +258,8 @@ def _make_hub_model(model, head, backbone, tokenizer):
 def _warn_of_masked_words(left_out):
     names = ", ".join(variable.path for variable in left_out)
     warnings.warn(
-        "keras-hub's masked-word head has a layer norm of epsilon 1e-5, ALBERT's one of "
-        "1e-12: with the same weights, logits differ slightly."
+        "keras-hub's masked-word head normalizes with an epsilon of 1e-5, ALBERT's with "
+        "one of 1e-12. With the same weights, logits differ slightly."
         + (f" It has no sentence-pair head; left out: {names}." if names else ""),
         stacklevel=4,
     )
