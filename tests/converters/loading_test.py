@@ -384,5 +384,5 @@ def test_from_preset_of_files_of_another_library(fixtures):
     config = blocks.backbone.albert_config
     assert (config.attention, config.block_size) == ("block", 2)
     assert max_difference(blocks.get_weights(), model.get_weights()) == 0
-    with pytest.raises(ValueError, match="`dtype` and `tokenizer`. .*: dropout"):
+    with pytest.raises(ValueError, match="`dtype` and `tokenizer` .*: dropout"):
         AlbertTextClassifier.from_preset(folder, dropout=0.5)
