@@ -1,9 +1,8 @@
 """ALBERT ("A Lite BERT") for Keras 3 and TensorFlow.
 
-The public interface. A module is imported on the first access to one of its names, so
-that models run where TensorFlow is absent, and data preparation where Keras is absent.
-To load a saved model with Keras' own functions, first `import albert_keras.models`,
-which registers the classes that it may consist of.
+The public interface. The first access to a name imports its module, so that models work
+without TensorFlow, and data preparation without Keras. Before you load a saved model with
+Keras' own functions, `import albert_keras.models`, which registers its classes.
 """
 
 import lazy_loader
@@ -12,7 +11,7 @@ from albert_keras.system.processor import set_variables
 
 set_variables()
 
-# What is used less often stands one level down.
+# Packages with names that are used less often.
 _PARTS = {
     *("analysis", "compression", "converters", "export", "models"),
     *("optimizers", "pretraining", "runs", "tasks", "text", "training"),

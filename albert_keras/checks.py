@@ -1,16 +1,16 @@
-"""Argument checks shared by several modules; errors give the name and the value."""
+"""Argument checks shared by several modules. Errors name the argument and its value."""
 
 import importlib
 import numbers
 import os
 import pathlib
 
-# Of a received value in an error message: room for a path or a few names.
+# Characters of a received value in an error message: a path or a few names.
 _SHOWN_CHARACTERS = 120
 
 
 def shortened(text, num_characters=_SHOWN_CHARACTERS):
-    """Returns the beginning of a text, for errors with values from files of any size.
+    """Returns the beginning of a text, for errors with long values from files.
 
     >>> shortened("a" * 1_000_000)[100:]
     'aaaaaaaaaaaaaaaaaaaa... (1,000,000 characters)'
@@ -21,7 +21,7 @@ def shortened(text, num_characters=_SHOWN_CHARACTERS):
 
 
 def shown(value):
-    """Returns a received value as errors show it: the beginning of its `repr`."""
+    """Returns the beginning of the `repr` of a value, for errors."""
     return shortened(repr(value))
 
 
@@ -56,7 +56,7 @@ def check_choice(name, value, choices):
         )
 
 
-# JSON's types, in words.
+# Names of JSON's types.
 _KINDS = {
     int: "an integer, 0 or more",
     str: "a string",
@@ -66,19 +66,19 @@ _KINDS = {
 
 
 def check_json(value, template, file, name="content"):
-    """Raises a ValueError if the content of a JSON file has not the form of a template.
+    """Raises a ValueError if the content of a JSON file does not match a template.
 
     Args:
         value: Content of the file, or a part of it.
-        template: A key of `_KINDS`; a list of the template of every item; or a dict of
-            templates by key, `{str: template}` for any keys. Other keys may be there.
+        template: A key of `_KINDS`; a list with the template of every item; or a dict of
+            templates by key, with `{str: template}` for any keys. More keys are allowed.
         file: str or path, for the error.
-        name: str. The key of the part, for the error.
+        name: str. Key of the part, for the error.
 
     >>> check_json({"rows": [3, 5], "note": None}, {"rows": [int]}, "a.json")
     """
     kind = template if isinstance(template, type) else type(template)
-    # Not `isinstance`, which takes true for an integer.
+    # Not `isinstance`, for which true is an integer.
     if type(value) is not kind or (kind is int and value < 0):
         raise ValueError(
             f"`{shortened(name)}` must be {_KINDS[kind]}, in a file of this kind. "
@@ -94,14 +94,14 @@ def check_json(value, template, file, name="content"):
 
 
 def import_optional(module, extra):
-    """Imports a module that an extra of the package installs.
+    """Imports a module of an extra of the package.
 
     Args:
         module: str.
         extra: str. Name of the extra in `setup.cfg`.
 
     Raises:
-        ImportError: If it is absent; the message tells how to install it.
+        ImportError: If it is absent; the message says how to install it.
     """
     try:
         return importlib.import_module(module)
@@ -113,7 +113,7 @@ def import_optional(module, extra):
 
 
 def existing_file(path, argument):
-    """Returns `path` as a `pathlib.Path`, or raises a ValueError if it is no file."""
+    """Returns `path` as a `pathlib.Path`; raises a ValueError if it is not a file."""
     if not os.path.isfile(path):
         raise ValueError(
             f"`{argument}` must be the path of a file. "
@@ -123,13 +123,13 @@ def existing_file(path, argument):
 
 
 def check_is_list(name, values):
-    """Raises a TypeError if an argument is one text, a dict or a table, as of pandas.
+    """Raises a TypeError if an argument is one text, a dict or a pandas table.
 
-    Iteration would give characters, or the names of columns, as if they were rows.
+    Iteration over these yields characters or column names instead of rows.
     """
     is_table = hasattr(values, "columns")
     if isinstance(values, str | bytes | dict) or is_table:
-        remedy = "Pass its rows, as dicts" if is_table else "Write it in brackets"
+        remedy = "Pass its rows as dicts" if is_table else "Write it in brackets"
         raise TypeError(
             f"`{name}` must be a list. Received: {name}={shown(values)}, a "
             f"{type(values).__name__}. {remedy}."
@@ -140,8 +140,7 @@ def check_different(kind, names):
     """Raises a ValueError if two things of a kind, such as runs, have the same name."""
     if len(set(names)) < len(names):
         raise ValueError(
-            f"The {kind} must be different ones, with different names. "
-            f"Received: {', '.join(names)}."
+            f"The {kind} must have different names. Received: {', '.join(names)}."
         )
 
 

@@ -1,53 +1,57 @@
-"""Hyperparameters of the model, and the published sizes."""
+"""Hyperparameters of the encoder, and the published sizes."""
 
 import dataclasses
 
 from albert_keras.checks import check_choice, shortened
 from albert_keras.options import Range, check_fields, option
 
-# Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
+# Beyond any use: with 8 heads, the attention probabilities of one text take 137 GB.
 MAX_POSITIONS = 2**16
-# Each layer takes time to build, even where layers share their weights.
+# Each layer takes time to build, even if layers share their weights.
 MAX_DEPTH = 128
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
 
 ATTENTION_PATTERNS = ("full", "block")
-# Fields that say which tokens attend to each other. Any weights go with any values.
+# Fields that set which tokens attend to each other. They do not depend on the weights.
 ATTENTION_FIELDS = ("attention", "block_size", "num_global_blocks", "num_window_blocks")
 
-# Dropout before the output layer of a fine-tuned model, as in the original and the
+# Dropout before the output layer of a fine-tuned model, as in Google's code and the
 # paper's table 14.
 HEAD_DROPOUT = 0.1
 
 
 def _count(help, maximum, default=dataclasses.MISSING):
-    # Maxima are beyond any use, and refuse a file or an option before memory is taken.
+    # The maximum is beyond any use: larger numbers fail before memory is allocated.
     return option(help, default, Range(1, maximum))
+
+
+def _rate(help, default):
+    return option(help, default, Range(0, below=1))
 
 
 @dataclasses.dataclass(frozen=True)
 class AlbertConfig:
-    """Hyperparameters of an ALBERT encoder, validated, with their defaults.
+    """Hyperparameters of an ALBERT encoder, checked, with their defaults.
 
     Args:
         vocabulary_size: int. Number of tokens in the vocabulary.
-        num_layers: int. Number of times a transformer layer is applied (times
-            `num_inner_repetitions`; together at most 128).
+        num_layers: int. Number of times that a transformer layer is applied. Multiplied
+            by `num_inner_repetitions` at most 128.
         num_heads: int. Attention heads; must divide `hidden_dim`.
-        embedding_dim: int. Width E of the embedding tables. If it equals `hidden_dim`
+        embedding_dim: int. Width E of the embedding tables. If it equals `hidden_dim`,
             there is no projection, as in Google's code and in BERT.
         hidden_dim: int. Width H of the encoder.
         intermediate_dim: int. Width of the feed-forward sub-layer, 4 H in the paper.
         num_groups: int. Groups of layers that share parameters; layer i belongs to
             group `i * num_groups // num_layers`. Default as in the released models.
-        num_inner_repetitions: int. Different layers applied one after the other inside
-            one layer of the stack. Default as in the released models.
+        num_inner_repetitions: int. Different layers inside one layer of the stack,
+            applied one after the other. Default as in the released models.
         dropout: float in [0, 1). Dropout of embeddings and sub-layer outputs. Default
             as in the v2 checkpoints.
-        attention_dropout: float in [0, 1) or `None`. Dropout of attention
-            probabilities; `None` means the same as `dropout`.
+        attention_dropout: float in [0, 1), or `None` for the value of `dropout`. Dropout
+            of attention probabilities.
         max_sequence_length: int. Number of position embeddings.
         num_segments: int. Number of segment embeddings.
         sharing: str. Which sub-layers are shared across depth: `"all"` (ALBERT),
@@ -57,18 +61,18 @@ class AlbertConfig:
         layer_norm_epsilon: float. Default as in all released checkpoints.
         initializer_range: float. Standard deviation of the truncated normal
             initializer.
-        rematerialization: bool. Recompute each layer's activations in the backward pass
-            instead of storing them: less memory, about a third more time.
-        always_project_embeddings: bool. Projects embeddings even if `embedding_dim`
-            equals `hidden_dim`, as transformers and keras-hub do. Default as in Google's
-            code.
+        rematerialization: bool. Whether to recompute each layer's activations in the
+            backward pass instead of storing them: less memory, about a third more time.
+        always_project_embeddings: bool. Whether to project embeddings even if
+            `embedding_dim` equals `hidden_dim`, as transformers and keras-hub do. Default
+            as in Google's code.
         attention: str. `"full"`, or `"block"`: a token attends to its own block of
             `block_size` tokens, to `num_window_blocks` blocks on each side, and to the
-            first `num_global_blocks`, which attend to all. The weights are the same, and
-            time and memory grow with a row's length, not its square.
+            first `num_global_blocks`, which attend to all. The weights are the same. Time
+            and memory grow with a row's length, not its square.
         block_size: int. Tokens of a block. Default as in BigBird.
         num_global_blocks: int. Default 1, the block of `[CLS]`.
-        num_window_blocks: int. Default 1, as in BigBird.
+        num_window_blocks: int. Default as in BigBird.
 
     Raises:
         ValueError: If a value is outside its range.
@@ -88,22 +92,12 @@ class AlbertConfig:
     hidden_dim: int = _count("width of the encoder", 2**16)
     intermediate_dim: int = _count("width of the feed-forward network", 2**18)
     num_groups: int = _count("groups of layers that share parameters", MAX_DEPTH, 1)
-    num_inner_repetitions: int = _count(
-        "different layers inside each layer", MAX_DEPTH, 1
-    )
-    dropout: float = option(
-        "dropout of embeddings and of the outputs of sub-layers", 0.0, Range(0, below=1)
-    )
-    attention_dropout: float | None = option(
-        "dropout of attention probabilities", None, Range(0, below=1)
-    )
-    max_sequence_length: int = _count(
-        "number of position embeddings", MAX_POSITIONS, 512
-    )
-    num_segments: int = _count("number of segment embeddings", 1024, 2)
-    sharing: str = option(
-        "sub-layers that are shared by all layers", "all", choices=SHARING
-    )
+    num_inner_repetitions: int = _count("layers inside each layer", MAX_DEPTH, 1)
+    dropout: float = _rate("dropout of embeddings and sub-layer outputs", 0.0)
+    attention_dropout: float | None = _rate("dropout of attention probabilities", None)
+    max_sequence_length: int = _count("position embeddings", MAX_POSITIONS, 512)
+    num_segments: int = _count("segment embeddings", 1024, 2)
+    sharing: str = option("sub-layers that all layers share", "all", choices=SHARING)
     activation: str = option(
         "activation of the feed-forward network", "gelu_tanh", choices=ACTIVATIONS
     )
@@ -111,30 +105,22 @@ class AlbertConfig:
         "epsilon of layer normalization", 1e-12, Range(above=0, maximum=1)
     )
     initializer_range: float = option(
-        "standard deviation of the initial weights", 0.02, Range(above=0, maximum=10)
+        "standard deviation of initial weights", 0.02, Range(above=0, maximum=10)
     )
-    rematerialization: bool = option(
-        "compute layers again in the backward pass, to save memory", False
-    )
+    rematerialization: bool = option("recompute layers to save memory", False)
     always_project_embeddings: bool = option(
-        "project embeddings that are as wide as the encoder, too", False
+        "project embeddings also if they are as wide as the encoder", False
     )
 
     attention: str = option(
-        "what a token attends to: full, the whole row; block, the blocks around it and "
-        "the first ones",
+        "tokens that a token attends to: full, all of its row; block, those in blocks "
+        "around it and in the first ones",
         "full",
         choices=ATTENTION_PATTERNS,
     )
-    block_size: int = _count("tokens of a block of block attention", MAX_POSITIONS, 64)
-    num_global_blocks: int = _count(
-        "first blocks, which attend to all tokens, and all to them",
-        MAX_POSITIONS,
-        1,
-    )
-    num_window_blocks: int = _count(
-        "blocks on each side of its own that a token attends to", MAX_POSITIONS, 1
-    )
+    block_size: int = _count("tokens of a block in block attention", MAX_POSITIONS, 64)
+    num_global_blocks: int = _count("blocks that attend to all", MAX_POSITIONS, 1)
+    num_window_blocks: int = _count("blocks seen on each side", MAX_POSITIONS, 1)
 
     def __post_init__(self):
         check_fields(self)
@@ -164,24 +150,13 @@ class AlbertConfig:
     def from_dict(cls, values):
         """Builds a config; raises a ValueError if a key is unknown or missing."""
         values = without_removed(values)
-        defaults = {field.name: field.default for field in dataclasses.fields(cls)}
-        unknown = sorted(set(values) - set(defaults))
-        if unknown:
+        try:
+            return cls(**values)
+        except TypeError as error:
             raise ValueError(
-                f"Unknown config keys. Received: {shortened(', '.join(unknown))}. "
-                f"Known keys: {', '.join(defaults)}."
-            )
-        missing = [
-            name
-            for name in sorted(set(defaults) - set(values))
-            if defaults[name] is dataclasses.MISSING
-        ]
-        if missing:
-            raise ValueError(
-                f"Config keys are missing: {', '.join(missing)}. "
-                f"Received: {shortened(', '.join(sorted(values)))}."
-            )
-        return cls(**values)
+                "A config must have the fields of `AlbertConfig`. Received: "
+                f"{shortened(', '.join(sorted(values)))}: {shortened(str(error))}."
+            ) from error
 
     def to_dict(self):
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
@@ -205,7 +180,7 @@ class AlbertConfig:
 
 
 def without_removed(values):
-    """Returns the fields of a file without `keep_positions`, which 0.2 had, if empty."""
+    """Removes `keep_positions`, a field of version 0.2, from a dict if it is empty."""
     return {n: v for n, v in values.items() if (n, v) != ("keep_positions", [])}
 
 
@@ -233,8 +208,8 @@ def _bert(num_layers, num_heads, hidden_dim):
 
 
 PRESETS = {
-    # Paper table 1; dropout 0.1 but for xxlarge (section 4.8), 0 in all of v2. The heads
-    # of xlarge are those of the released config (16), not the paper's H / 64 = 32.
+    # Paper table 1. Dropout is 0.1, in xxlarge (section 4.8) and in v2 0. xlarge has 16
+    # heads, as in the released config, not the paper's H / 64 = 32.
     "albert_base_v1": _albert(12, 12, 768, dropout=0.1),
     "albert_large_v1": _albert(24, 16, 1024, dropout=0.1),
     "albert_xlarge_v1": _albert(24, 16, 2048, dropout=0.1),
@@ -246,7 +221,7 @@ PRESETS = {
     # brightmart/albert_zh, tiny_google and small_google.
     "albert_tiny_zh": _albert(4, 12, 312, 21128),
     "albert_small_zh": _albert(6, 12, 384, 21128),
-    # google-research/albert, Chinese models: relu, and a smaller initializer when wide.
+    # google-research/albert, Chinese models: relu; wide ones have a smaller initializer.
     "albert_base_zh": _albert(12, 12, 768, 21128, activation="relu"),
     "albert_large_zh": _albert(24, 16, 1024, 21128, activation="relu"),
     "albert_xlarge_zh": _albert(
@@ -255,13 +230,13 @@ PRESETS = {
     "albert_xxlarge_zh": _albert(
         12, 16, 4096, 21128, activation="relu", initializer_range=0.01
     ),
-    # The paper's baselines: BERT trained on the same vocabulary.
+    # The paper's baselines: BERT with the same vocabulary.
     "bert_base": _bert(12, 12, 768),
     "bert_large": _bert(24, 16, 1024),
     "bert_xlarge": _bert(24, 32, 2048),
-    # Sizes of this project: the shipped model, the quick start, and tests. The first two
-    # are initialized with about 1 / sqrt(width) instead of 0.02: with 0.02 so narrow a
-    # model needs thousands of steps before the sentence-order loss falls.
+    # Sizes of this project: shipped models, quick start and tests. The initializer's
+    # range is about 1 / sqrt(width): with 0.02, models as narrow as these need thousands
+    # of steps before the sentence-order loss falls.
     "albert_nano_en": _albert(
         3, 4, 128, 8000, max_sequence_length=128, initializer_range=0.06
     ),

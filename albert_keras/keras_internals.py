@@ -12,8 +12,8 @@ LORA_VARIABLES = ("lora_kernel_", "lora_embeddings_")
 def variable_index(optimizer, variable):
     """Returns the position of a variable in the list that an optimizer was built with.
 
-    On TensorFlow, `update_step` gets variables without Keras' path, so that an optimizer
-    cannot find its settings of a variable by name.
+    On TensorFlow, `update_step` gets variables without Keras' path, so an optimizer
+    cannot find the settings of a variable by name.
     """
     return optimizer._get_variable_index(variable)
 
@@ -37,14 +37,14 @@ def merge_lora(layer):
 
 
 def forget_lora(backbone):
-    """Lets keras-hub's methods of a backbone treat it as one without LoRA."""
+    """Makes keras-hub's methods treat a backbone as one without LoRA."""
     backbone._lora_enabled_layers = []
 
 
 def sync_variables(model):
     """Copies the values of training into the variables of a model, inside `fit`.
 
-    On JAX, `fit` keeps them in arrays of its own. Other backends need no copy.
+    On JAX, `fit` keeps them in separate arrays. Other backends need no copy.
     """
     if keras.config.backend() == "jax":
         model.jax_state_sync()
@@ -61,8 +61,8 @@ def stateless_loss(model, *variables_and_batch, **options):
 
     Returns:
         Tuple of the loss, scaled by the optimizer in mixed precision, and a tuple of the
-        loss as it is, the outputs, and the new values of the non-trainable and the
-        metric variables.
+        unscaled loss, the outputs, and the new values of the non-trainable and the metric
+        variables.
     """
     return model.compute_loss_and_updates(*variables_and_batch, **options)
 
@@ -70,7 +70,7 @@ def stateless_loss(model, *variables_and_batch, **options):
 class DecaysInUpdateStep:
     """Mixin of Keras optimizers whose `update_step` decays each variable at its own rate.
 
-    Keras would decay all at one rate before.
+    Keras would decay all variables at one rate before it.
     """
 
     def _apply_weight_decay(self, variables):

@@ -10,16 +10,16 @@ import typing
 
 from albert_keras.checks import check_choice, is_number, shown
 
-# Seeds that NumPy and Keras take.
+# The largest seed of NumPy and Keras.
 MAX_SEED = 2**32 - 1
-# Twice the largest batch that BERT was trained with, by the authors of LAMB.
+# Twice the largest batch in the paper on LAMB, which trains BERT.
 MAX_BATCH_SIZE = 2**16
 MAX_STEPS = 10**9
 
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """Range of finite numbers, in which a bound of None does not exist.
+    """Range of finite numbers. A bound of `None` does not exist.
 
     Example:
 
@@ -72,14 +72,14 @@ def option(
     """Returns a dataclass field from which the command line derives its flag.
 
     Args:
-        help: str. What the option sets; where it is not obvious, its unit and source.
+        help: str. What the option sets, and its unit and source if they are not obvious.
         default: The field's default; without one the option is required.
-        within: `Range` of a number. An int or float is always checked: its type, and that
-            it is finite.
-        choices: Iterable of the allowed values, or None.
-        words: Tuple of str that may stand in place of a number.
+        within: `Range` of a number. An int or float must always be finite and of its
+            type.
+        choices: Iterable of the allowed values, or `None`.
+        words: Tuple of str that are allowed instead of a number.
         members: Dict of dataclass fields by name, for an option that is a dict, by
-            default empty: the entries that it may have, each with a flag of its own.
+            default empty. These are its possible entries, each with its own flag.
     """
     metadata = {
         "help": help,
@@ -107,10 +107,10 @@ def members_of(config_class, helps):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Base of the configurations of runs.
+    """Base class of the configurations of runs.
 
-    Every field is declared by `option`: its help is its documentation, on the command
-    line and in Python (`help(config_class)`).
+    `option` declares every field. Its help is the documentation, on the command line and
+    in Python (`help(config_class)`).
     """
 
     def __init_subclass__(cls, **kwargs):
@@ -127,12 +127,12 @@ class Options:
         check_fields(self)
 
     def to_dict(self):
-        """Returns the fields as JSON holds them: paths as str, tuples as lists."""
+        """Returns the fields in the types of JSON: paths as str, tuples as lists."""
         return json.loads(json.dumps(dataclasses.asdict(self), default=str))
 
     @classmethod
     def from_dict(cls, content, **changes):
-        """Builds the configuration from `to_dict` of any version and `changes`."""
+        """Builds a configuration from `to_dict` of any version, and `changes`."""
         names = {field.name for field in dataclasses.fields(cls)}
         known = {name: value for name, value in content.items() if name in names}
         return cls(**{**known, **changes})
@@ -148,8 +148,8 @@ def check_fields(instance):
     """Checks the fields of a dataclass that are declared by `option`.
 
     Raises:
-        ValueError: If a value is none of the choices, of another type than bool, int or
-            float, not finite, out of its range, or an empty str.
+        ValueError: If a value is not one of the choices, not of its type, not finite, out
+            of its range, or an empty str.
     """
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
@@ -166,7 +166,7 @@ def check_fields(instance):
 
 
 def check_value(field, value):
-    """Checks one value of a field that is declared by `option`; see `check_fields`."""
+    """Checks a value of a field that is declared by `option`; see `check_fields`."""
     kinds = typing.get_args(field.type) or (field.type,)
     is_word = isinstance(value, str) and value in field.metadata["words"]
     if is_word or (value is None and type(None) in kinds):
@@ -175,7 +175,7 @@ def check_value(field, value):
     if field.metadata["choices"] is not None:
         check_choice(name, value, field.metadata["choices"])
     elif kind in (int, float):
-        # Not `isinstance`, which accepts True.
+        # Not `isinstance`, for which True is an int.
         has_type = type(value) is int or (kind is float and is_number(value))
         if not (has_type and value in range):
             rule = "an integer" if kind is int else "a finite number"
@@ -195,10 +195,10 @@ def check_value(field, value):
 
 
 def check_unused(values, names, use):
-    """Checks that no option is given that would have no effect with a `use`.
+    """Checks that no option without effect for a `use` is given.
 
-    `values` maps options to their values, which are None or empty if not given; `names`
-    are those without effect.
+    `values` maps options to their values, which are `None` or empty if not given; `names`
+    are the options without effect.
 
     Raises:
         ValueError: If one is given.

@@ -109,8 +109,8 @@ def test_unknown_preset_lists_the_known_ones():
 
 def test_from_dict_refuses_unknown_and_missing_keys():
     values = make_config().to_dict()
-    with pytest.raises(ValueError, match=r"Received: n_layer, width\. Known keys"):
+    with pytest.raises(ValueError, match="must have the fields of .* 'width'"):
         AlbertConfig.from_dict({**values, "width": 3, "n_layer": 2})
     del values["num_heads"], values["hidden_dim"]
-    with pytest.raises(ValueError, match=r"missing: hidden_dim, num_heads\. Rec"):
+    with pytest.raises(ValueError, match="missing 2 .* 'num_heads' and 'hidden_dim'"):
         AlbertConfig.from_dict(values)

@@ -1,4 +1,4 @@
-"""Loading and saving of checkpoints, one file a source, and changes of architecture."""
+"""Loading and saving of checkpoints, one module per source; changes of architecture."""
 
 import lazy_loader
 

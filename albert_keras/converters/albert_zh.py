@@ -1,8 +1,8 @@
-"""Older checkpoints of brightmart/albert_zh, with the projection before the addition.
+"""Older checkpoints of brightmart/albert_zh, which project before adding embeddings.
 
-Token vectors are projected from E to H without a bias; positions, segments and the layer
+Token vectors are projected from E to H without a bias. Positions, segments and the layer
 norm have width H, and the masked-word head ends in the transposed projection. The product
-of both tables, V x H, gives the same numbers: the loaded model has
+of both tables, V x H, gives the same numbers, so the loaded model has
 `embedding_dim == hidden_dim` and no projection. Newer checkpoints have Google's layout.
 
 Reference: brightmart/albert_zh modeling.py `embedding_lookup_factorized`,
@@ -33,7 +33,7 @@ def find_checkpoint(path):
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the config beside a checkpoint."""
+    """Returns the `AlbertConfig` of the file beside a checkpoint."""
     file = google.find_config_file([checkpoint.parent], checkpoint)
     stated = read_json(file)
     norm_order = stated.pop("ln_type", "postln")
@@ -51,7 +51,7 @@ def adapt_config(config):
 
 
 def read_tensors(checkpoint):
-    """Returns the variables as `StoredTensors`, the two tables as their product."""
+    """Returns the variables as `StoredTensors`, with the product of the two tables."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
     table, projection = shapes.get(TOKEN_TABLE), shapes.pop(PROJECTION)

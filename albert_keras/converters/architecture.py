@@ -1,4 +1,4 @@
-"""Change of a model's architecture with the same weights: sharing, depth, attention."""
+"""Changes of a model's sharing, depth, positions, attention and vocabulary."""
 
 import dataclasses
 
@@ -21,18 +21,17 @@ _POSITIONS = "embedding/position_embedding/embeddings"
 def change_architecture(model, **changes):
     """Returns a model with other sharing, groups, depth or positions, and its weights.
 
-    Less sharing or more groups copy the shared layers: the outputs stay the same. More
-    sharing is allowed only where the layers that will share are equal. A model of another
-    depth must be trained, since its outputs differ. In a deeper one, layer i is the old
-    layer `i * old_layers // new_layers`, as the paper starts deeper models from shallower
-    ones; a shallower one has old layers from the first to the last at even distances, as
-    DistilBERT: of 12 layers 0, 2, 4, 7, 9, 11.
-    More positions repeat the old ones, so that training on longer rows starts with
-    knowledge of a token's neighbours; fewer positions are the first ones.
+    Less sharing or more groups copy the shared layers, and outputs stay the same. More
+    sharing is allowed only if the layers that will share weights are equal. A model of
+    another depth has other outputs, and must be trained. Layer i of a deeper model is the
+    old layer `i * old_layers // new_layers`, as in the paper. A shallower model has old
+    layers at even distances from the first to the last, as DistilBERT: 0, 2, 4, 7, 9 and
+    11 of 12. More positions repeat the old ones, so that training on longer rows starts
+    with knowledge of a token's neighbours; fewer positions are the first ones.
 
     Args:
-        model: One of our models, which is not changed.
-        **changes: New values of fields of `AlbertConfig` in `ARCHITECTURE_CHANGES`.
+        model: Model of this package. It is not changed.
+        **changes: New values of the fields `ARCHITECTURE_CHANGES` of `AlbertConfig`.
 
     Example:
 
@@ -56,7 +55,7 @@ def change_architecture(model, **changes):
     config = dataclasses.replace(old_backbone.albert_config, **changes)
     if hasattr(model, "exit_heads") and config.num_layers != old_backbone.num_layers:
         raise ValueError(
-            "A model with an exit after every layer keeps its depth. Received: "
+            "The depth of a model with exits cannot change. Received: "
             f"num_layers={config.num_layers}. Change its `backbone`, and train new exits."
         )
     backbone = _backbone_of(old_backbone, config)
@@ -74,8 +73,8 @@ def change_architecture(model, **changes):
 def resize_vocabulary(model, vocabulary_size, seed=0):
     """Returns a model whose token table has more or fewer rows, without its preprocessor.
 
-    Pieces keep their ids and vectors. New pieces get initial random vectors, which depend
-    on `seed` (int), and a bias of zero in the masked-word head.
+    Tokens keep their ids and vectors. New tokens have initial random vectors, by `seed`
+    (int), and a bias of zero in the masked-word head.
 
     Example:
 
@@ -89,7 +88,7 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     config = old_backbone.albert_config
     config = dataclasses.replace(config, vocabulary_size=vocabulary_size)
     backbone = _backbone_of(old_backbone, config)
-    # Depends on the seed alone, on any backend.
+    # The same on any backend.
     new_rows = np.random.default_rng(seed).standard_normal(
         (vocabulary_size, config.embedding_dim)
     )
@@ -118,7 +117,7 @@ def with_new_weights(model):
 
 
 def _backbone_of(old_backbone, config):
-    """Returns a new backbone of the same class, of another config."""
+    """Returns a new backbone of the same class with another config."""
     new_config = {**old_backbone.get_config(), **config.to_dict()}
     return type(old_backbone).from_config(new_config)
 
@@ -126,7 +125,7 @@ def _backbone_of(old_backbone, config):
 def _matching_sub_layers(backbone, old_backbone):
     """Yields each sub-layer of the new backbone once, with its old counterpart."""
     inner = backbone.num_inner_repetitions
-    # By identity: shared sub-layers have several places.
+    # By identity, since shared sub-layers have several places.
     old_of = {}
     for place, encoder in enumerate(backbone.encoders):
         layer, repetition = divmod(place, inner)
@@ -164,7 +163,7 @@ def _check_equal(first, second, layer):
 
 
 def _copy_by_path(old_variables, new_variables, fills):
-    """Copies values; arrays in `fills` have a new size and keep the common rows."""
+    """Copies values by path; arrays in `fills` have a new size, with the common rows."""
     values = {variable.path: variable for variable in old_variables}
     for variable in new_variables:
         value = keras.ops.convert_to_numpy(values[variable.path])

@@ -1,4 +1,4 @@
-"""Checkpoints of any source, recognized by their files, and what they hold."""
+"""Checkpoints of any source, recognized by their files, and their contents."""
 
 import dataclasses
 import functools
@@ -24,13 +24,14 @@ from albert_keras.models.task import TaskModel
 from albert_keras.presets.hub import check_known, known_names, local_files
 from albert_keras.presets.preset_files import is_own, registered_class
 
-# Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
-# and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
-# they may hold other variables, `is_known_extra`, and `is_outside` for those that are
-# left out with a warning; if the loaded model has other sizes, `adapt_config`; if the
-# format can be written, `write_checkpoint`. The first one that finds its files is used.
+# Each source is a module with `find_checkpoint`, `read_config`, `read_tensors`,
+# `BACKBONE_ROWS` and `LAYOUTS`. If the files state their head, it has `read_head` and
+# `read_head_options`; if they may hold other variables, `is_known_extra`, and
+# `is_outside` for those that are ignored with a warning; if the loaded model has other
+# sizes, `adapt_config`; if the format can be written, `write_checkpoint`. The first
+# source that finds its files is used.
 CONVERTERS = {
-    # Before the source of the folder that it is part of.
+    # Before Hugging Face's, whose files such a folder has too.
     "sentence-transformers": sentence_transformers,
     "huggingface": huggingface,
     "keras_hub": keras_hub,
@@ -38,10 +39,10 @@ CONVERTERS = {
     "albert_zh": albert_zh,
     "google": google,
 }
-# The name of our own presets among them.
+# The source of presets of this package.
 KERAS = "keras"
 SOURCES = (KERAS, *CONVERTERS)
-# Files of other programs, with what makes them readable.
+# Files that are not read, and the remedy.
 _OTHER_NAME = "under another name: rename it to"
 _OTHER_FILES = {
     "adapter_config.json": "an adapter of PEFT alone: merge it into its model, `peft."
@@ -49,8 +50,8 @@ _OTHER_FILES = {
     ".save_pretrained(MERGED)`, or with the class of its task",
     "*.msgpack": "of Flax: convert it by transformers 4, `transformers.AlbertForMaskedLM."
     "from_pretrained(FOLDER, from_flax=True).save_pretrained(FOLDER)`, or by its class",
-    "*.onnx": "a graph without names of weights: take the model that it was made of",
-    "*.gguf": "of llama.cpp: take the model that it was made of",
+    "*.onnx": "a graph without names of weights: use the model that it was made from",
+    "*.gguf": "of llama.cpp: use the model that it was made from",
     "*.index": "a part of a checkpoint: give its path without .index",
     "*.safetensors": f"{_OTHER_NAME} model.safetensors",
     "*.bin": f"{_OTHER_NAME} pytorch_model.bin",
@@ -63,12 +64,12 @@ _OTHER_FILES = {
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint whose name or path is resolved, and what its files hold.
+    """A checkpoint at a resolved path, and its contents.
 
     Args:
         source: str. One of `SOURCES`.
         files: Argument of the functions of the source's module.
-        folder: str or path. Where a tokenizer may be, or `None` for a model in memory.
+        folder: str or path. Place of a tokenizer, or `None` for a model in memory.
     """
 
     source: str
@@ -118,7 +119,7 @@ class Checkpoint:
         return CONVERTERS[self.source]
 
     def config(self, given=None):
-        """Returns the `AlbertConfig` of its model: the stated one, or a given one."""
+        """Returns the `AlbertConfig` of its model: the given one, or the files' own."""
         if self.is_preset:
             return config_of_preset(self.files)
         if given is None:
@@ -139,8 +140,8 @@ class Checkpoint:
     def head(self):
         """The head in its files, or `None`.
 
-        If the files do not state their head, it is the first one that has a variable in
-        them: Google's classifiers and multiple-choice models look the same.
+        If the files do not state their head, it is the first one with a variable in them.
+        Google's classifiers and multiple-choice models look the same.
         """
         if self.is_preset:
             saved = registered_class(self.files, "task.json")
@@ -151,17 +152,20 @@ class Checkpoint:
             for head in ([stated] if stated else known_heads(self.converter))
             if self._holds(head)
         ]
-        names = {row.target: row.source for row in self.converter.BACKBONE_ROWS}
-        if names["pooler/kernel"] not in self.tensors:
-            # A classifier without a pooler is one of tokens.
+        if not self.stores("pooler/kernel"):
+            # A classifier without a pooler classifies tokens.
             reads = {head: HEADS[head].model.reads_pooled_output for head in found}
             found.sort(key=lambda head: reads[head] is not False)
         return found[0] if found else None
 
+    def stores(self, target):
+        """Returns whether it has a variable of the backbone, by its path in a model."""
+        rows = self.converter.BACKBONE_ROWS
+        return any(row.source in self.tensors for row in rows if row.target == target)
+
     def has_head(self, head):
         """Returns whether it holds a head, and states no other one."""
-        is_stated = self._stated_head in (None, head)
-        return head is not None and is_stated and self._holds(head)
+        return self._stated_head in (None, head) and self._holds(head)
 
     @functools.cached_property
     def _stated_head(self):
@@ -173,13 +177,13 @@ class Checkpoint:
         return not HEADS[head].has_weights or bool(names & self.tensors.shapes.keys())
 
     def head_options(self, head):
-        """Returns the arguments of a head that its files state, a dict."""
+        """Returns the arguments of a head that the files state, a dict."""
         read_options = getattr(self.converter, "read_head_options", None)
         return read_options(self.files, head) if read_options else {}
 
 
 def _what_is_there(path):
-    """Returns the end of an error: the file at a path, and how it can be read."""
+    """Returns the end of an error: the files at a path, and a remedy."""
     inside = [path] if path.is_file() else sorted(path.iterdir())
     for folder in [path.parent, *inside]:
         if folder.is_dir() and huggingface.find_checkpoint(folder):

@@ -5,9 +5,9 @@ import dataclasses
 from albert_keras.checks import check_choice, shortened
 from albert_keras.config import AlbertConfig
 
-# Values of fields for which a format has no key, with the remedy for other values.
+# Values of fields that have no key in a format, with the remedy for other values.
 _GROUPS = (
-    " Layers of their own are groups there: `change_architecture(model, sharing='all', "
+    " Separate layers are groups there: `change_architecture(model, sharing='all', "
     "num_groups=num_layers)`."
 )
 _SAME_WEIGHTS = " `change_architecture(model, attention='full')` has the same weights."
@@ -27,11 +27,12 @@ class ConfigFormat:
     Args:
         source: str. The library's name, for errors.
         names: Dict from its keys to fields of `AlbertConfig`.
-        ignored: Names of keys without meaning for the model. Other keys are an error.
-        activations: Dict from its activations to ours; the first name of one is written.
-        activation: str. Its activation where the config states none.
-        always_projects: bool. Whether its models project embeddings of every width; if
-            not, a projection between equal widths cannot be written.
+        ignored: Keys that are ignored. Other keys are an error.
+        activations: Dict from its activations to those of this package. Of several names
+            the first one is written.
+        activation: str. Its activation if the config states none.
+        always_projects: bool. Whether its models project embeddings of every width.
+            Otherwise a projection between equal widths cannot be written.
     """
 
     source: str
@@ -49,13 +50,7 @@ class ConfigFormat:
                 f"The {self.source} config has keys that are not understood. "
                 f"Received: {shortened(', '.join(unknown), 1000)}."
             )
-        empty = sorted(key for key in self.names if stated.get(key, 0) is None)
-        if empty:
-            raise ValueError(
-                f"The {self.source} config must have values for its keys. "
-                f"Received: null for {', '.join(empty)}."
-            )
-        # Without a key the sources have no dropout.
+        # All sources have no dropout by default.
         values = {"dropout": 0.0, "attention_dropout": 0.0}
         values["activation"] = self.activation
         values |= {self.names[key]: stated[key] for key in self.names if key in stated}
@@ -76,12 +71,12 @@ class ConfigFormat:
                     f"{self.source}'s models must have {name}={only!r}. "
                     f"Received: {name}={values[name]!r}.{remedy}"
                 )
-        theirs = {ours: name for name, ours in reversed(self.activations.items())}
-        if config.activation not in theirs:
+        names = {here: name for name, here in reversed(self.activations.items())}
+        if config.activation not in names:
             known = ", ".join(dict.fromkeys(self.activations.values()))
             raise ValueError(
                 f"{self.source}'s models must have an activation of {known}. "
                 f"Received: activation={config.activation!r}."
             )
-        values["activation"] = theirs[config.activation]
+        values["activation"] = names[config.activation]
         return {key: values[field] for key, field in self.names.items()}

@@ -45,11 +45,11 @@ CONFIG_NAMES = {
     "max_position_embeddings": "max_sequence_length",
     "type_vocab_size": "num_segments",
 }
-# Keys in the released files that no released code reads.
+# Keys in the released files that Google's code does not read.
 IGNORED_CONFIG_NAMES = (
     *("net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
     "layers_to_keep",
-    # BERT's, in the files of albert_zh.
+    # Keys of BERT in the files of albert_zh.
     *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
     *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
 )
@@ -79,8 +79,8 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )
-# Names of Model Garden's `AlbertEncoder`, as on TF-Hub, and of `albert_zh`, and those
-# above. Of two that begin alike the longer one stands first.
+# From names of Model Garden's `AlbertEncoder`, as on TF-Hub, and of `albert_zh` to those
+# above. A longer name comes before its prefix.
 _SHARED = _LAYER.format(group=0, inner=0)
 _ALBERT_ZH = "bert/encoder/layer_shared"
 _OTHER_NAMES = {
@@ -120,7 +120,7 @@ def read_config(checkpoint):
 def find_config_file(folders, checkpoint):
     """Returns the path of the only `albert_config.json` or file of a similar name.
 
-    If there is none, the error names the presets that have the checkpoint's shapes.
+    If there is none, the error lists the presets that fit the checkpoint's shapes.
     """
     for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
         found = [file for folder in folders for file in folder.glob(pattern)]
@@ -142,7 +142,7 @@ def find_config_file(folders, checkpoint):
 def fitting_presets(tensors):
     """Returns the names in `PRESETS` that fit the shapes of a checkpoint's tensors.
 
-    Shapes do not show the numbers of heads and layers, activation and dropout.
+    Shapes do not show the numbers of heads and layers, the activation and dropout.
     """
     shapes = {
         "bert/embeddings/word_embeddings": ("vocabulary_size", "embedding_dim"),
@@ -174,19 +174,19 @@ def read_tensors(checkpoint):
 def _google_name(name):
     # TF-Hub modules have a prefix.
     name = name.removeprefix("module/")
-    for theirs, ours in _OTHER_NAMES.items():
-        if f"{name}/".startswith(f"{theirs}/"):
-            return ours + name.removeprefix(theirs)
+    for other, name_here in _OTHER_NAMES.items():
+        if f"{name}/".startswith(f"{other}/"):
+            return name_here + name.removeprefix(other)
     return name
 
 
 def is_known_extra(name):
-    """Returns whether a variable is one that training adds."""
+    """Returns whether training adds a variable."""
     return name.startswith(TRAINING_NAMES) or name.endswith(OPTIMIZER_SLOTS)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a checkpoint for the original's code: variables, config and vocabulary."""
+    """Writes a checkpoint for Google's code: variables, config and vocabulary."""
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     values = CONFIG_FORMAT.write(config)
@@ -194,7 +194,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         _warn_of_dropout(model, head)
     if head == "pretraining" and model.num_pair_classes not in (0, 2):
         warnings.warn(
-            "Google's pretraining code reads a sentence-pair head of 2 classes only, its "
+            "Google's pretraining code reads only a sentence-pair head of 2 classes, its "
             f"fine-tuning code none. Received: {model.num_pair_classes} classes.",
             stacklevel=3,
         )
@@ -206,9 +206,9 @@ def write_checkpoint(model, head, folder, tokenizer=None):
 
 
 def _warn_of_dropout(model, head):
-    """Warns of a dropout other than the constant in the original's code."""
+    """Warns if the dropout is not the constant in Google's code."""
     arguments = inspect.signature(HEADS[head].model.__init__).parameters
-    # Our defaults are the original's constants.
+    # The defaults here are Google's constants.
     if "dropout" in arguments and model.dropout != arguments["dropout"].default:
         warnings.warn(
             "Google's files cannot store the dropout of a head, which is "

@@ -1,4 +1,4 @@
-"""HDF5 files of weights, read as data: no link to another file is followed."""
+"""HDF5 files of weights, read without following links to other files."""
 
 import os
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from albert_keras.converters import stored_tensors
 
-# What h5py, and Keras with it, raise on damaged files.
+# Errors of h5py, and of Keras with it, for damaged files.
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
 
 
@@ -23,7 +23,7 @@ def read_hdf5(file):
     def read(path):
         with stored_tensors.readable(file, *HDF5_ERRORS), h5py.File(file) as content:
             array = content[path][()]
-            # As Keras marks them; HDF5 has no such type.
+            # Keras marks these arrays; HDF5 has no such type.
             is_bfloat16 = content[path].attrs.get("dtype") == "bfloat16"
         return array.view(ml_dtypes.bfloat16) if is_bfloat16 else array
 
@@ -31,15 +31,15 @@ def read_hdf5(file):
 
 
 def read_keras_weights(file, may_be_quantized=False):
-    """Returns the `StoredTensors` of a file that Keras wrote, all of them checked."""
+    """Checks all tensors of a file that Keras wrote; returns its `StoredTensors`."""
     tensors = read_hdf5(file)
     for path in tensors.shapes:
-        # keras-hub saves that of a compiled model, which nobody loads.
+        # keras-hub saves the optimizer of a compiled model, which is never loaded.
         if path.startswith("optimizer/"):
             continue
         array = tensors.read(path)
         if not (may_be_quantized and array.dtype == np.int8):
-            # Only checked; numbers that are finite as float64 may not be so as float32.
+            # Only a check. A finite float64 may be infinite as float32.
             stored_tensors.as_weight(f"{path} in '{file}'", array, np.float32)
     return tensors
 

@@ -14,7 +14,7 @@ torch_norm = functools.partial(norm_rows, names=_NAMES)
 
 @dataclasses.dataclass(frozen=True)
 class ForeignHead:
-    """A head in other libraries; a field is empty where the library has no such head.
+    """A head in other libraries; a field is empty if the library has no such head.
 
     Args:
         google, huggingface, keras_hub, sentence_transformers: Tuples of `Row`s of
@@ -23,7 +23,7 @@ class ForeignHead:
         served: Tuple of `Row`s of other names in served SavedModels.
         architectures: Names of transformers' classes; the first one is written.
         dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
-            first, and those that are read where it is null.
+            first one, and maybe another one that is read if it is null.
         keras_hub_class: str. Name of keras-hub's model class.
     """
 
@@ -68,7 +68,7 @@ FOREIGN_HEADS = {
         google=_GOOGLE_CLASSIFIER,
         huggingface=torch_dense("classifier", "logits"),
         keras_hub=dense_rows("logits", "logits"),
-        # As in chinanews_albert.
+        # Names in chinanews_albert.
         served=dense_rows("transfer/dense", "logits"),
         architectures=("AlbertForSequenceClassification",),
         dropout_keys=("classifier_dropout_prob",),
@@ -98,7 +98,7 @@ FOREIGN_HEADS = {
             Row("answer_class/dense_1/kernel", "answerability_logits/dense/kernel"),
         )
     ),
-    # In RACE, a classifier of one class.
+    # Google's code for RACE has a classifier of one class.
     "multiple_choice": ForeignHead(
         google=_GOOGLE_CLASSIFIER,
         huggingface=torch_dense("classifier", "logits"),
@@ -110,7 +110,7 @@ FOREIGN_HEADS = {
 
 
 def foreign_head(head):
-    """Returns the `ForeignHead` of a head; an empty one for a head of ours alone."""
+    """Returns the `ForeignHead` of a head; empty if only this package has the head."""
     return FOREIGN_HEADS.get(head, ForeignHead())
 
 
@@ -131,7 +131,7 @@ def known_heads(source):
 def head_of(model):
     """Returns the head of a model or of its class, or `None` for a backbone.
 
-    Subclasses have the head of the nearest class that is registered.
+    A subclass has the head of its nearest registered base class.
     """
     heads = {AlbertBackbone: None}
     for head, spec in HEADS.items():

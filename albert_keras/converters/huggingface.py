@@ -1,11 +1,9 @@
 """Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
 import pathlib
-import shutil
 import warnings
 
 import numpy as np
-import safetensors.numpy
 
 from albert_keras.checks import check_json, shortened, shown
 from albert_keras.converters import google, heads
@@ -22,14 +20,14 @@ from albert_keras.converters.name_table import (
     without_identity_projection,
 )
 from albert_keras.converters.pytorch_file import read_pytorch
-from albert_keras.converters.safetensors_file import read_safetensors
+from albert_keras.converters.safetensors_file import read_safetensors, write_safetensors
 from albert_keras.converters.stored_tensors import StoredTensors, joined
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
-# Keys that change nothing of what is computed: those of every model, of transformers 2.2
-# to 5, and those that FARM and transformers.js add. Others are named in a warning.
+# Keys that do not change what is computed: those of every model of transformers 2.2 to 5,
+# and those that FARM and transformers.js add. A warning names other keys.
 IGNORED_CONFIG_NAMES = {
     *google.IGNORED_CONFIG_NAMES,
     *"""
@@ -51,8 +49,8 @@ IGNORED_CONFIG_NAMES = {
     use_return_dict xla_device
     """.split(),
 }
-# Keys that change what is computed, with the only value of our models; null and what is
-# empty are as good as `False`.
+# Keys that change what is computed, with the only value that is allowed. Null and empty
+# values count as `False`.
 _UNSET = (
     *("add_cross_attention", "is_decoder", "is_encoder_decoder", "per_layer_config"),
     *("pruned_heads", "quantization_config"),
@@ -63,7 +61,7 @@ FIXED_CONFIG_VALUES = {
     "position_embedding_type": "absolute",
     "tie_word_embeddings": True,
 }
-# "gelu" is exact here, and Google's tanh form has its own names.
+# "gelu" is the exact one here; Google's tanh approximation has other names.
 _TANH_NAMES = (
     *("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"),
     "gelu_python_tanh",
@@ -79,7 +77,7 @@ CONFIG_FORMAT = ConfigFormat(
     {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"},
     ignored=(),
     activations=_ACTIVATIONS,
-    # transformers does not write its default values.
+    # transformers omits default values.
     activation="gelu_new",
     always_projects=True,
 )
@@ -109,24 +107,24 @@ PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
     "albert.encoder.embedding_hidden_mapping_in.bias",
 )
-# Tensors that are tied: files have either name, or equal tensors under both.
+# Tied tensors: files have one of the names, or equal tensors under both.
 TIED_NAMES = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
     "predictions.decoder.bias": "predictions.bias",
 }
-# Constants that older versions of transformers wrote.
+# Constants in files of older versions of transformers.
 _CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")
-# Shows the name that a class gives to the backbone.
+# The prefix before it is the name of the backbone.
 _POSITION_TABLE = "embeddings.position_embeddings.weight"
 _PARTS_OF_BACKBONE = ("embeddings.", "encoder.", "pooler.")
-# Of a list of the files that share the weights, after the name of the one file.
+# Suffix of the file that lists the shards of weights.
 INDEX_SUFFIX = ".index.json"
 
 
 def find_checkpoint(path):
     """Returns the file of weights in a folder, or its index, or `None`.
 
-    safetensors stand before others.
+    safetensors come first.
     """
     for name in WEIGHT_READERS:
         for file in (pathlib.Path(path, name), pathlib.Path(path, name + INDEX_SUFFIX)):
@@ -156,7 +154,7 @@ def read_config(checkpoint):
     unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
     if unknown:
         warnings.warn(
-            f"'{file}' has keys that ALBERT does not read in transformers, either; "
+            f"'{file}' has keys that transformers' ALBERT does not read either; "
             f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
             stacklevel=4,
         )
@@ -172,12 +170,12 @@ def _check_groups(config):
     """Checks that transformers, which rounds quotients, applies the same groups."""
     layers, groups = config.num_layers, config.num_groups
     for index in range(layers):
-        theirs, ours = int(index / (layers / groups)), index * groups // layers
-        if theirs != ours:
+        rounded, group = int(index / (layers / groups)), index * groups // layers
+        if rounded != group:
             raise ValueError(
                 "transformers must apply the same groups of layers as this package. "
                 f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
-                f"group {ours}, but transformers applies {theirs}."
+                f"group {group}, but transformers applies {rounded}."
             )
 
 
@@ -185,7 +183,7 @@ def read_head(checkpoint):
     """Returns the head that `config.json` states, or `None`."""
     stated = _read_stated(checkpoint).get("architectures") or []
     check_json(stated, [str], checkpoint.with_name("config.json"), "architectures")
-    # By class: the tensors of three classes have the same names.
+    # The class decides, since the tensors of three classes have the same names.
     for name in stated:
         for head, foreign in heads.FOREIGN_HEADS.items():
             if name in foreign.architectures:
@@ -199,7 +197,7 @@ def read_head_options(checkpoint, head):
 
 
 def _read_stated(checkpoint):
-    # Absent if the caller passed a config.
+    # The file may be absent if the caller passed a config.
     file = checkpoint.with_name("config.json")
     return read_json(file) if file.is_file() else {}
 
@@ -216,7 +214,7 @@ def read_tensors(checkpoint):
             tensors = tensors.renamed(names)
         elif not np.array_equal(tensors.read(copy), tensors.read(name)):
             raise ValueError(
-                "Tied tensors must be equal: our head reads the token table. "
+                "Tied tensors must be equal: the head reads the token table. "
                 f"Received: '{checkpoint}', where {copy} differs from {name}."
             )
     return without_identity_projection(tensors, *PROJECTION_NAMES)
@@ -228,15 +226,15 @@ def is_known_extra(name):
 
 
 def is_outside(name):
-    """Returns whether a tensor is none of the backbone; transformers leaves it out."""
+    """Returns whether a tensor is outside of the backbone; transformers ignores it."""
     return not name.startswith("albert.")
 
 
 def _current_names(names):
     """Returns a dict from the names in a file to those of `AlbertForPreTraining`.
 
-    `AlbertModel` has no prefix, others give it one of their own, such as `bert.`, and
-    wrappers of a model one more, such as `module.`.
+    `AlbertModel` has no prefix. Other classes have their own, such as `bert.`, and a
+    wrapper of a model adds one, such as `module.`.
     """
     table = next((n for n in names if n.endswith(_POSITION_TABLE)), _POSITION_TABLE)
     prefix = table.removesuffix(_POSITION_TABLE).removesuffix("albert.")
@@ -245,7 +243,7 @@ def _current_names(names):
         new = name.removeprefix(prefix)
         if new.startswith(_PARTS_OF_BACKBONE):
             new = f"albert.{new}"
-        # Names in conversions from before transformers 2.
+        # Names in conversions that are older than transformers 2.
         for old, suffix in ((".gamma", ".weight"), (".beta", ".bias")):
             if new.endswith(old):
                 new = new.removesuffix(old) + suffix
@@ -278,13 +276,13 @@ def _read_tensorflow_weights(file):
         layer, *rest = path.split("/")
         if len(rest) < 2:
             names[path] = path  # Reported as unexpected.
-        # A layer also lists its arguments, such as a head the embeddings.
+        # A layer also lists the weights of other layers that it uses, such as the table.
         elif rest[1] == layer:
             names[path] = _pytorch_name(rest[1:])
     kernels = {new for old, new in names.items() if old.endswith("/kernel:0")}
     tensors = tensors.renamed(names)
 
-    # TensorFlow keeps kernels as (inputs, outputs).
+    # TensorFlow stores kernels as (inputs, outputs).
     def read(name):
         return tensors.read(name).T if name in kernels else tensors.read(name)
 
@@ -298,11 +296,11 @@ def _read_tensorflow_weights(file):
 def _pytorch_name(parts):
     *scopes, leaf = [part.replace("_._", ".") for part in parts]
     leaf = leaf.removesuffix(":0")
-    ours = {"kernel": "weight", "gamma": "weight", "embeddings": "weight"}
-    return ".".join([*scopes, {**ours, "beta": "bias"}.get(leaf, leaf)])
+    names = {"kernel": "weight", "gamma": "weight", "embeddings": "weight"}
+    return ".".join([*scopes, {**names, "beta": "bias"}.get(leaf, leaf)])
 
 
-# By file name, in the order in which a folder with several is read.
+# Readers by file name, in order of preference.
 WEIGHT_READERS = {
     "model.safetensors": read_safetensors,
     "pytorch_model.bin": read_pytorch,
@@ -322,29 +320,22 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     if head is None:
         tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
     elif head != "pretraining" and not model.reads_pooled_output:
-        # transformers' class has no pooler, and would report it.
-        kept = [name for name in tensors if not name.startswith("albert.pooler")]
-        tensors = {name: tensors[name] for name in kept}
-    file = folder / "model.safetensors"
-    safetensors.numpy.save_file(
-        {name: np.ascontiguousarray(value) for name, value in tensors.items()},
-        file,
-        metadata={"format": "pt"},
-    )
-    # As the umask has it; safetensors lets nobody but the owner read its files.
-    shutil.copymode(folder / "config.json", file)
+        # transformers' class has no pooler, and would warn of one.
+        pooler = "albert.pooler"
+        tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
+    write_safetensors(folder / "model.safetensors", tensors)
 
 
 def write_config(model, head, folder, tokenizer=None, labels=None, **others):
     """Writes `config.json`, and the files of a tokenizer.
 
     Args:
-        model: One of our models.
+        model: Model of this package.
         head: str, its head, or `None`.
         folder: Path.
         tokenizer: A tokenizer of this package, or `None`.
         labels: Names of the classes. Default: the model's own.
-        **others: Further values of the config.
+        **others: More values of the config.
     """
     config = getattr(model, "backbone", model).albert_config
     values = {
@@ -364,7 +355,7 @@ def write_config(model, head, folder, tokenizer=None, labels=None, **others):
 
 
 def architecture(model, head):
-    """Returns the name of transformers' class for a model of ours."""
+    """Returns the name of transformers' class for a model of this package."""
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
     return next(iter(heads.foreign_head(head).architectures), "AlbertModel")

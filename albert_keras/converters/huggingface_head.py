@@ -1,4 +1,4 @@
-"""A head in Hugging Face's `config.json`: its dropout, its labels, its activation."""
+"""A head in Hugging Face's `config.json`: dropout, labels and activation."""
 
 from albert_keras.checks import check_rate, shortened
 from albert_keras.converters.heads import foreign_head
@@ -8,12 +8,12 @@ from albert_keras.models.classes import is_multi_label
 # The default of transformers' config.
 DEFAULT_DROPOUT = 0.1
 LABELLED_HEADS = ("sequence_classification", "token_classification")
-# As `problem_type`, by which transformers' pipelines choose the sigmoid.
+# A `problem_type`, with which transformers' pipelines use the sigmoid.
 MULTI_LABEL = "multi_label_classification"
 
 
 def read_options(stated, head):
-    """Returns the options of a head that a config, a dict, states."""
+    """Returns the options of a head in a config, a dict."""
     options = {}
     if keys := foreign_head(head).dropout_keys:
         dropout = stated.get(keys[0], DEFAULT_DROPOUT)
@@ -35,7 +35,7 @@ def head_values(model, head, labels=None):
     """
     if head is None:
         return {}
-    # transformers has dropout before the sentence-pair head; we and Google have none.
+    # transformers has dropout before the sentence-pair head; Google's code has none.
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
@@ -58,7 +58,7 @@ def _read_labels(stated):
             f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
         )
     labels = [names.get(str(number)) for number in range(len(names))]
-    # Classes may be numbers, as of stars, or true and false.
+    # Classes may be numbers, such as stars, or booleans.
     labels = [str(name) if isinstance(name, int | float) else name for name in labels]
     return None if labels == _numbered_labels(len(names)) else labels
 

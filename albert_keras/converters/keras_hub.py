@@ -1,9 +1,8 @@
 """keras-hub's own ALBERT: presets on disk, and models in memory.
 
-Its models have Google's gelu, the epsilon 1e-12, one dropout rate for everything, and no
-sentence-pair head. The layer norm in its masked-word head has the fixed epsilon 1e-5,
-where the original and this package have 1e-12, so its logits differ slightly with the
-same weights.
+Its models have Google's gelu, the epsilon 1e-12, one dropout rate for all layers, and no
+sentence-pair head. The layer norm in its masked-word head has the fixed epsilon 1e-5;
+Google's and this package's have 1e-12, so logits differ slightly with the same weights.
 """
 
 import dataclasses
@@ -13,7 +12,7 @@ import warnings
 import keras
 import keras_hub
 
-from albert_keras.checks import check_choice, check_positive_integer, check_rate
+from albert_keras.checks import check_choice, check_rate
 from albert_keras.converters import stored_tensors
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
@@ -72,7 +71,7 @@ BACKBONE_ROWS = (
 )
 PROJECTION_NAMES = ("embedding_projection/kernel", "embedding_projection/bias")
 
-# Of the layer norm in the masked-word head; keras-hub has no argument for it.
+# Epsilon of the layer norm in the masked-word head, without an argument in keras-hub.
 MASKED_WORDS_EPSILON = 1e-5
 
 
@@ -113,11 +112,7 @@ def _registered_name(folder, file_name):
 
 def read_config(checkpoint):
     """Returns the `AlbertConfig` of a model or a preset of keras-hub."""
-    if isinstance(checkpoint, keras.Model):
-        stated = getattr(checkpoint, "backbone", checkpoint).get_config()
-    else:
-        stated = _read_stated(checkpoint / "config.json")
-    config = CONFIG_FORMAT.read(stated)
+    config = CONFIG_FORMAT.read(_read_stated(checkpoint, "config.json"))
     # keras-hub has the same rate for attention scores.
     return dataclasses.replace(config, attention_dropout=config.dropout)
 
@@ -148,16 +143,20 @@ def read_head_options(checkpoint, head):
         _warn_of_masked_words(left_out=[])
     if head != "sequence_classification":
         return {}
-    if isinstance(checkpoint, keras.Model):
-        stated = checkpoint.get_config()
-    else:
-        stated = _read_stated(checkpoint / "task.json")
+    stated = _read_stated(checkpoint, "task.json")
     check_rate("dropout", stated.get("dropout"))
     check_choice("activation", stated.get("activation"), (None, *ACTIVATIONS))
     return {"dropout": stated["dropout"], "activation": stated.get("activation")}
 
 
-def _read_stated(file):
+def _read_stated(checkpoint, file_name):
+    """Returns the config of a model, or in a file of a preset."""
+    if isinstance(checkpoint, keras.Model):
+        model = checkpoint
+        if file_name == "config.json":
+            model = getattr(model, "backbone", model)
+        return model.get_config()
+    file = checkpoint / file_name
     config = read_json(file).get("config")
     if not isinstance(config, dict):
         raise ValueError(f"A preset must have a config. Received: '{file}' without.")
@@ -167,11 +166,11 @@ def _read_stated(file):
 def read_tensors(checkpoint):
     """Returns the variables as `StoredTensors`, attention heads merged into one axis.
 
-    keras-hub's own code reads the files of a preset, into a model of the stated sizes,
-    after the files were checked to hold plain arrays of these sizes.
+    keras-hub's own code loads the files of a preset into a model of the stated sizes,
+    once they are known to hold plain arrays of these sizes.
     """
     if not isinstance(checkpoint, keras.Model):
-        checkpoint = _load_theirs(checkpoint)
+        checkpoint = _load_hub_model(checkpoint)
     values = {variable.path: variable for variable in checkpoint.weights}
     shapes = {path: tuple(variable.shape) for path, variable in values.items()}
     tensors = stored_tensors.StoredTensors(
@@ -181,7 +180,7 @@ def read_tensors(checkpoint):
     return without_identity_projection(tensors, *PROJECTION_NAMES)
 
 
-def _load_theirs(folder):
+def _load_hub_model(folder):
     """Loads keras-hub's model from the weights of a preset."""
     config, head = read_config(folder), read_head(folder)
     file = folder / "model.weights.h5"
@@ -195,28 +194,19 @@ def _load_theirs(folder):
         return model
     options, tensors = {}, read_keras_weights(task_file)
     if head == "sequence_classification":
-        options["num_classes"] = _read_num_classes(folder / "task.json", tensors)
+        num_classes = _read_stated(folder, "task.json").get("num_classes")
+        stored_tensors.check_bias("num_classes", num_classes, tensors, task_file)
+        options["num_classes"] = num_classes
     with stored_tensors.readable(task_file, *HDF5_ERRORS):
         model = model_classes()[head](model, **options, compile=False)
         model.load_task_weights(task_file)
     return model
 
 
-def _read_num_classes(file, tensors):
-    num_classes = _read_stated(file).get("num_classes")
-    check_positive_integer("num_classes", num_classes)
-    if (num_classes,) not in tensors.shapes.values():
-        raise ValueError(
-            "The weights of a classifier must have a bias for each class. "
-            f"Received: '{file}' with num_classes={num_classes}, without one."
-        )
-    return num_classes
-
-
 def write_checkpoint(model, head, folder, tokenizer=None):
     """Writes a preset that keras-hub's own classes load.
 
-    keras-hub has no sentence-pair head, and its tokenizer neither lower-cases nor strips
+    keras-hub has no sentence-pair head. Its tokenizer neither lower-cases nor strips
     accents.
     """
     backbone = model if head is None else model.backbone
@@ -226,7 +216,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         raise ValueError(
             "keras-hub's models must have one rate of dropout. Received: "
             f"dropout={config.dropout}, attention_dropout="
-            f"{config.attention_dropout}. `change_architecture` gives others."
+            f"{config.attention_dropout}. Change them by `change_architecture`."
         )
     if config.initializer_range != INITIALIZER_RANGE:
         warnings.warn(
@@ -242,16 +232,16 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     tensors = collect_tensors(without_pair_head, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
     backbone = keras_hub.models.AlbertBackbone(**values)
-    theirs = _make_theirs(model, head, backbone, tokenizer)
-    for variable in theirs.weights:
+    hub_model = _make_hub_model(model, head, backbone, tokenizer)
+    for variable in hub_model.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
-    theirs.save_to_preset(str(folder))
+    hub_model.save_to_preset(str(folder))
     if head is None and tokenizer is not None:
         _own_tokenizer(tokenizer).save_to_preset(str(folder))
 
 
-def _make_theirs(model, head, backbone, tokenizer):
-    """Returns keras-hub's model on its backbone, with a preprocessor of the tokenizer."""
+def _make_hub_model(model, head, backbone, tokenizer):
+    """Returns keras-hub's model on its backbone, with a preprocessor if possible."""
     if head is None:
         return backbone
     options = {}
@@ -268,8 +258,8 @@ def _make_theirs(model, head, backbone, tokenizer):
 def _warn_of_masked_words(left_out):
     names = ", ".join(variable.path for variable in left_out)
     warnings.warn(
-        "keras-hub's masked-word head normalizes with an epsilon of 1e-5, where ALBERT's "
-        "is 1e-12: with the same weights its logits differ a little."
+        "keras-hub's masked-word head normalizes with an epsilon of 1e-5, ALBERT's with "
+        "one of 1e-12. With the same weights, logits differ slightly."
         + (f" It has no sentence-pair head; left out: {names}." if names else ""),
         stacklevel=4,
     )

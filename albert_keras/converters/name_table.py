@@ -1,4 +1,4 @@
-"""Tables of variable names, and strict copying of variables by them."""
+"""Tables of variable names, and strict copying of variables by these tables."""
 
 import dataclasses
 import math
@@ -8,7 +8,7 @@ import numpy as np
 
 from albert_keras.converters.stored_tensors import StoredTensors, as_weight
 
-# Paths of the shared sub-layers in our models; `expand_rows` fills in the numbers.
+# Paths of the shared sub-layers in this package; `expand_rows` fills in the numbers.
 _ENCODER = "group_{group}_inner_{inner}"
 ATTENTION = f"{_ENCODER}/{_ENCODER}_attention"
 FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
@@ -16,7 +16,7 @@ FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A variable's name in a source and its path in our models.
+    """A variable's name in a source and its path in a model of this package.
 
     Both may contain `{group}` and `{inner}`; see `expand_rows`. If `transposed`, the
     source stores the matrix with swapped axes.
@@ -33,19 +33,19 @@ def table_row(source, target):
 
 
 def dense_rows(source, target, names=("/kernel", "/bias"), transposed=False):
-    """Returns a dense layer's `Row`s; `names` are the source's, of kernel and bias."""
+    """Returns a dense layer's `Row`s; the source calls kernel and bias `names`."""
     kernel = Row(source + names[0], f"{target}/kernel", transposed)
     return kernel, Row(source + names[1], f"{target}/bias")
 
 
 def norm_rows(source, target, names=("/gamma", "/beta")):
-    """Returns a layer norm's `Row`s; `names` are the source's, of scale and shift."""
+    """Returns a layer norm's `Row`s; the source calls scale and shift `names`."""
     scale = Row(source + names[0], f"{target}/gamma")
     return scale, Row(source + names[1], f"{target}/beta")
 
 
 def expand_rows(rows, albert_config):
-    """Returns `rows`, those with `{group}` once for each group and inner repetition.
+    """Expands rows with `{group}` to one for each group and inner repetition.
 
     The config must have `sharing="all"`, as all published files have.
     """
@@ -65,11 +65,11 @@ def expand_rows(rows, albert_config):
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A line of the loading report: one variable in the source and in our model.
+    """A line of the loading report: one variable in the source and in the model.
 
-    The status is `"loaded"`; `"kept"`, for an optional variable that the source does not
-    have; `"unused"`, for a known variable of another head or of the optimizer; or a
-    problem: `"missing"`, `"unexpected"`, `"mis-shaped"`.
+    The status is `"loaded"`; `"kept"` for an optional variable that the source lacks;
+    `"unused"` for a known variable of another head or of the optimizer; or a problem:
+    `"missing"`, `"unexpected"`, `"mis-shaped"`.
     """
 
     status: str
@@ -98,7 +98,7 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
     """Returns an `Entry` for every variable of a built model and of `StoredTensors`.
 
     Args:
-        rows: Expanded `Row`s; those without a variable in the model have no effect.
+        rows: Expanded `Row`s. Rows without a variable in the model have no effect.
         skipped_names: Known names in the source that the model does not use.
         optional_targets: Paths of variables that the source may lack.
     """
@@ -126,7 +126,7 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
 def assign_variables(model, tensors, entries):
     """Copies finite tensors into variables by the entries of `compare_variables`.
 
-    If an entry is a problem nothing is copied; the error lists all problems.
+    If an entry is a problem, nothing is copied, and the error lists all problems.
     """
     problems = [entry for entry in entries if entry.status in PROBLEMS]
     problems.sort(key=lambda entry: PROBLEMS.index(entry.status))
@@ -147,16 +147,14 @@ def assign_variables(model, tensors, entries):
 def collect_tensors(variables, rows):
     """Returns a dict from a source's names to the values of a model's variables.
 
-    The first of several rows for a variable counts; every variable must have one.
+    Every variable must have a row. The first of several rows counts.
     """
     first = {row.target: row for row in reversed(rows)}
     unnamed = [variable.path for variable in variables if variable.path not in first]
     if unnamed:
         raise ValueError(
             "Every variable must have a name in the format. Received: "
-            f"{', '.join(unnamed)}."
-            + " Call the model's `merge_lora` first."
-            * ("lora_" in unnamed[0])
+            f"{', '.join(unnamed)}. If LoRA added them, call the model's `merge_lora`."
         )
     tensors = {}
     for variable in variables:
@@ -167,13 +165,13 @@ def collect_tensors(variables, rows):
 
 
 def with_merged_heads(tensors, scope):
-    """Returns `StoredTensors` with one axis where Keras has one for heads, one for sizes.
+    """Returns `StoredTensors` in which one axis replaces Keras' axes of heads and sizes.
 
     `scope` is the name of the attention layer, with a slash on both sides.
     """
 
     def merged(path, shape):
-        # Queries, keys, values: (..., heads, size); the projection: (heads, size, ...).
+        # Queries, keys, values: (..., heads, size). The projection: (heads, size, ...).
         _, is_attention, layer = f"/{path}".partition(scope)
         if not is_attention or len(shape) < 2:
             return shape
@@ -188,7 +186,8 @@ def with_merged_heads(tensors, scope):
 def without_identity_projection(tensors, kernel_name, bias_name):
     """Removes an identity projection of the embeddings from `StoredTensors`.
 
-    Libraries that project embeddings of every width need one for a model without.
+    Libraries that project embeddings of every width need one for a model without
+    projection.
     """
     rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
     if [rows] != columns or bias_name not in tensors:
@@ -201,7 +200,7 @@ def without_identity_projection(tensors, kernel_name, bias_name):
 
 
 def with_identity_projection(tensors, hidden_dim, kernel_name, bias_name):
-    """Adds the projection that `without_identity_projection` removes to a dict."""
+    """Adds the projection to a dict that `without_identity_projection` removes."""
     if kernel_name in tensors:
         return tensors
     kernel = np.eye(hidden_dim, dtype="float32")

@@ -1,14 +1,28 @@
-"""Checks of this package's presets, before Keras takes memory for a model."""
+"""Loading of this package's presets, checked before Keras allocates memory."""
 
 import dataclasses
 import pathlib
 
-from albert_keras.checks import shown
 from albert_keras.config import AlbertConfig
+from albert_keras.converters import stored_tensors
 from albert_keras.converters.hdf5_file import read_keras_weights
-from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.presets.preset_files import is_quantized, parts_of, read_object
+from albert_keras.presets.preset_files import (
+    is_quantized,
+    loads_preset,
+    parts_of,
+    read_object,
+)
+
+
+def load_own_preset(model_class, folder, load_weights, options):
+    """Returns a model of a class, a `LoadsByName`, from the folder of a preset.
+
+    `options`, a dict, are arguments of the class that replace saved ones.
+    """
+    check_own_preset(folder, model_class, load_weights)
+    with loads_preset(folder):
+        return model_class.from_own_preset(str(folder), load_weights, **options)
 
 
 def check_own_preset(folder, model_class, load_weights=True):
@@ -16,8 +30,8 @@ def check_own_preset(folder, model_class, load_weights=True):
 
     Args:
         folder: str or path.
-        model_class: Class to load: an `AlbertBackbone` needs no `task.json`.
-        load_weights: bool. Without weights, sizes are not compared.
+        model_class: Class to load. An `AlbertBackbone` needs no `task.json`.
+        load_weights: bool. `False` skips the comparison of sizes.
 
     Raises:
         ValueError: If a file is damaged, a config describes more weights than the files
@@ -29,7 +43,7 @@ def check_own_preset(folder, model_class, load_weights=True):
     has_integers = is_quantized(content["config"].get("dtype"))
     if load_weights:
         tensors = _read_weights(folder.glob("model*.weights.h5"), has_integers)
-        check_config_sizes(config, tensors, folder)
+        stored_tensors.check_config_sizes(config, tensors, folder)
     is_backbone = issubclass(model_class, AlbertBackbone)
     if is_backbone or not (folder / "task.json").is_file():
         return
@@ -58,12 +72,12 @@ def _albert_config(content):
 
 
 def _read_weights(files, has_integers):
-    """Returns the `StoredTensors` of files, all of them checked, without their values."""
+    """Checks the tensors of files; returns their `StoredTensors` without values."""
     shapes = {}
     for file in files:
         found = read_keras_weights(file, has_integers).shapes
         shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
-    return StoredTensors(shapes, read=None)
+    return stored_tensors.StoredTensors(shapes, read=None)
 
 
 def _check_num_classes(config, tensors, folder):
@@ -72,9 +86,4 @@ def _check_num_classes(config, tensors, folder):
     if config.get("dense_dim") is not None:
         arguments.add("dense_dim")
     for name in arguments & config.keys():
-        num_classes = config[name]
-        if num_classes != 0 and (num_classes,) not in tensors.shapes.values():
-            raise ValueError(
-                "The weights of a head must have a bias for each class. Received: "
-                f"'{folder}' without one for {name}={shown(num_classes)}."
-            )
+        stored_tensors.check_bias(name, config[name], tensors, folder)

@@ -8,7 +8,7 @@ import zipfile
 from albert_keras.checks import import_optional
 from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
 
-# What PyTorch raises on damaged files.
+# Errors of PyTorch for damaged files.
 _ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, OSError),
     *(RuntimeError, TypeError, ValueError, pickle.UnpicklingError, struct.error),
@@ -19,9 +19,9 @@ _ERRORS = (
 def read_pytorch(file):
     """Returns the tensors of a state dict that `torch.save` wrote, as `StoredTensors`.
 
-    PyTorch reads tensors alone, and executes nothing in the file. It maps the numbers of
-    an archive, the format since PyTorch 1.6; older files are read whole. bfloat16, which
-    NumPy does not have, becomes float32.
+    PyTorch reads only tensors, and executes nothing in the file. It maps an archive, the
+    format since PyTorch 1.6, into memory, and reads older files whole. bfloat16, which
+    NumPy lacks, becomes float32.
 
     Raises:
         ImportError: If PyTorch is absent.
@@ -41,7 +41,7 @@ def read_pytorch(file):
             raise ValueError("tensors must have names")
         for name, value in tensors.items():
             storage_bytes = value.untyped_storage().nbytes()
-            # Beyond its record PyTorch would read other parts of the file.
+            # PyTorch would read beyond a record, into other parts of the file.
             if is_archive and storage_bytes not in record_bytes:
                 raise ValueError(f"{name} has no record of {storage_bytes} bytes")
             check_size(name, value.shape, value.element_size(), file_bytes, file)
@@ -54,7 +54,7 @@ def read_pytorch(file):
 
 
 def _record_bytes(file):
-    """Returns the sizes of an archive's records, none of which may be compressed."""
+    """Returns the sizes of an archive's records, which must not be compressed."""
     with zipfile.ZipFile(file) as archive:
         records = archive.infolist()
     if any(record.compress_type != zipfile.ZIP_STORED for record in records):
@@ -66,7 +66,7 @@ def _load(torch, file, is_archive):
     try:
         return torch.load(file, map_location="cpu", weights_only=True, mmap=is_archive)
     except pickle.UnpicklingError as error:
-        # PyTorch's own advice is to execute the file.
+        # PyTorch's message recommends executing the file.
         lines = [line for line in str(error).splitlines() if "GLOBAL" in line]
         reason = lines[0] if lines else "it is no pickle of tensors"
         raise ValueError(f"{reason}; nothing in it was executed") from error

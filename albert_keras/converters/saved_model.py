@@ -1,6 +1,6 @@
 """SavedModels with Google's variable names, as from TF-Hub or TensorFlow Serving.
 
-Only the variables are read; the graph is not run. It has no hyperparameters, so the
+Only the variables are read; the graph is not executed. It has no hyperparameters, so the
 config must be in the folder or its `assets`, or be passed.
 """
 

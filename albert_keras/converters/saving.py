@@ -1,4 +1,4 @@
-"""Saving of models as our presets and in other libraries' formats."""
+"""Saving of models as presets of this package and in other libraries' formats."""
 
 import pathlib
 import warnings
@@ -17,7 +17,7 @@ _PRESET_FILES = (
     *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
 )
 _VOCABULARY_FILES = ("spiece.model", "vocab.txt")
-# Files of each format, the only ones that are replaced.
+# Files of each format. Only these are replaced.
 CHECKPOINT_FORMATS = {
     KERAS: _PRESET_FILES,
     "keras_hub": _PRESET_FILES,
@@ -35,24 +35,24 @@ CHECKPOINT_FORMATS["sentence-transformers"] = (
 
 
 def save_checkpoint(model, path, format="keras", *, tokenizer=None):
-    """Saves a model as a folder that another library loads, or as a preset of ours.
+    """Saves a model as a folder that another library loads, or as a preset.
 
     Args:
-        model: One of our models, with or without a head.
-        path: str or path. The folder; one of the same format is replaced. Or an address
-            such as `hf://USER/MODEL`, of a repository that is made if it is absent.
-        format: str. `"keras"`, a preset of ours; `"google"`, a checkpoint of TensorFlow 1
-            with `albert_config.json`; `"huggingface"`, `model.safetensors` with
-            `config.json`; `"sentence-transformers"`, for an
-            `AlbertTextEmbedder`; `"keras_hub"`, a preset for keras-hub's own classes.
-        tokenizer: Tokenizer to save beside, or `None` for that of the model's
-            preprocessor, if any. keras-hub takes an `AlbertTokenizer` only, and does
-            not lower-case.
+        model: Model of this package, with or without a head.
+        path: str or path. Folder; a model of the same format in it is replaced. Or an
+            address such as `hf://USER/MODEL`; a missing repository is created.
+        format: str. `"keras"`, a preset of this package; `"google"`, a checkpoint of
+            TensorFlow 1 with `albert_config.json`; `"huggingface"`, `model.safetensors`
+            with `config.json`; `"sentence-transformers"`, for an `AlbertTextEmbedder`; or
+            `"keras_hub"`, a preset for keras-hub's own classes.
+        tokenizer: Tokenizer to save with the model, or `None` for that of its
+            preprocessor, if any. keras-hub takes only an `AlbertTokenizer`, and does not
+            lower-case.
 
     Raises:
         ValueError: If `format` cannot store the model's head, activation or unshared
-            layers, the tokenizer has another number of pieces than the model, or `path`
-            holds other files.
+            layers, the tokenizer has more tokens than the model, or `path` holds other
+            files.
         ConnectionError: If the upload to an address fails.
 
     Example:
@@ -86,7 +86,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 
 
 def head_to_write(model, format):
-    """Returns the head of a model, `None` of a backbone, if a format can store it."""
+    """Returns the head of a model, or `None`, after a check that a format stores it."""
     head = head_of(model)
     known = HEADS if format == KERAS else known_heads(CONVERTERS[format])
     if head is not None and head not in known:
@@ -100,7 +100,7 @@ def head_to_write(model, format):
 def check_replaceable(path, format):
     """Checks that a path is free, or a folder with only a model of the same format.
 
-    An address is not checked: its repository keeps files of other names, and versions.
+    An address is not checked: its repository keeps other files and old versions.
     """
     if is_address(path):
         return

@@ -1,7 +1,7 @@
-"""sentence-transformers' folders: a Hugging Face folder, and modules after its encoder.
+"""sentence-transformers' folders: a Hugging Face folder with modules after the encoder.
 
-Read in the old format and that of version 6; written in the old one, which all versions
-read.
+The old format and that of version 6 are read; the old one, which all versions read, is
+written.
 """
 
 import pathlib
@@ -9,12 +9,12 @@ import re
 
 import keras
 import numpy as np
-import safetensors.numpy
 
 from albert_keras.checks import check_choice, check_json, shown
 from albert_keras.converters import huggingface
 from albert_keras.converters.heads import foreign_head
 from albert_keras.converters.name_table import collect_tensors
+from albert_keras.converters.safetensors_file import write_safetensors
 from albert_keras.converters.stored_tensors import StoredTensors, joined
 from albert_keras.models.text_embedder import POOLING_MODES
 from albert_keras.system.files import read_json, write_json
@@ -24,7 +24,7 @@ BACKBONE_ROWS = huggingface.BACKBONE_ROWS
 MODULES_FILE = "modules.json"
 SETTINGS_FILE = "config_sentence_transformers.json"
 _LAYOUT = r"Transformer= Pooling=\w+( Dense=\w+)?( Normalize=\w+)?"
-# Keys of the old format by mode, and activations by the classes of PyTorch.
+# Keys of the old format by mode, and activations by PyTorch's classes.
 _OLD = "pooling_mode_"
 _OLD_MODES = {"mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens"}
 ACTIVATIONS = {"Tanh": "tanh", "Identity": "linear", "ReLU": "relu", "GELU": "gelu"}
@@ -40,11 +40,11 @@ def find_checkpoint(path):
 
 
 def _modules(path):
-    """Returns the folder of each module by its kind, none of a folder of others."""
+    """Returns a dict of the modules' folders by kind, empty for another library's."""
     file = pathlib.Path(path, MODULES_FILE)
     modules = read_json(file, kind=list) if file.is_file() else []
     check_json(modules, [{"type": str, "path": str}], file)
-    # The module path before the class is that of a version.
+    # The Python module before the class differs between versions.
     found = {each["type"].rpartition(".")[2]: each["path"] for each in modules}
     layout = " ".join(map("=".join, found.items()))
     is_known = re.fullmatch(_LAYOUT, layout) and len(found) == len(modules)
@@ -81,7 +81,7 @@ def read_head_options(checkpoint, head):
         activation = stated["activation_function"].rpartition(".")[2]
         check_choice("activation_function", activation, ACTIVATIONS)
         check_choice("use_residual", stated.get("use_residual", False), [False])
-        # Before memory is taken for them.
+        # Checked before memory is allocated.
         sizes = _read_dense(modules).shapes.get("linear.bias", ())
         check_choice("out_features", stated["out_features"], sizes)
         options["dense_dim"] = stated["out_features"]
@@ -124,7 +124,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
             "sentence-transformers' folders hold an embedder of all dimensions and its "
             f"tokenizer. Received: {type(model).__name__}, tokenizer={tokenizer}, "
             f"dimensions={getattr(model, 'dimensions', None)}. Load a backbone with the "
-            "head text_embedding; `truncate_dim` of SentenceTransformer cuts."
+            "head text_embedding; use SentenceTransformer's `truncate_dim` to cut."
         )
     huggingface.write_checkpoint(model.backbone, None, folder, tokenizer)
     size = model.backbone.hidden_dim
@@ -133,7 +133,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     modules = {"Transformer": {}, "Pooling": pooling}
     if model.dense is not None:
         activation = keras.activations.serialize(model.dense_activation)
-        names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+        names = {name: module for module, name in ACTIVATIONS.items()}
         check_choice("dense_activation", activation, names)
         modules["Dense"] = {
             "in_features": size,
@@ -155,8 +155,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     if model.dense is not None:
         rows = foreign_head(head).sentence_transformers
         tensors = collect_tensors(model.dense.weights, rows)
-        tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-        safetensors.numpy.save_file(tensors, folder / "2_Dense" / "model.safetensors")
+        write_safetensors(folder / "2_Dense" / "model.safetensors", tensors)
     length = getattr(model.preprocessor, "sequence_length", None)
     limit = length or model.backbone.max_sequence_length
     limits = {"max_seq_length": limit, "do_lower_case": False}

@@ -1,4 +1,4 @@
-"""Tensors in a file: names and shapes at once, values on demand."""
+"""Tensors in a file, whose values are read on demand."""
 
 import contextlib
 import dataclasses
@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from albert_keras.analysis.parameters import count_parameters
-from albert_keras.checks import shortened
+from albert_keras.checks import shortened, shown
 from albert_keras.system.files import check_is_fetched
 
 # Sizes of a config that take memory.
@@ -48,7 +48,7 @@ class StoredTensors:
 
 
 def joined(parts):
-    """Returns the `StoredTensors` of several, of a name the last one."""
+    """Joins several `StoredTensors`; of equal names, the last one counts."""
     readers = {name: part.read for part in parts for name in part.shapes}
     shapes = {name: shape for part in parts for name, shape in part.shapes.items()}
     return StoredTensors(shapes, lambda name: readers[name](name))
@@ -79,7 +79,7 @@ def check_size(name, shape, item_bytes, available_bytes, file):
 
 
 def check_total_size(num_bytes, available_bytes, file):
-    """Checks that tensors fit their file together, too: they may overlap in it."""
+    """Checks that all tensors together fit their file, in which they could overlap."""
     if num_bytes > available_bytes:
         raise ValueError(
             "The tensors of a file must not be larger together than the file. "
@@ -88,7 +88,7 @@ def check_total_size(num_bytes, available_bytes, file):
 
 
 def check_config_sizes(config, tensors, name):
-    """Checks that the weights of a config can be in files, before a model is built.
+    """Checks that files can hold the weights of a config, before a model is built.
 
     Args:
         config: `AlbertConfig`.
@@ -97,7 +97,7 @@ def check_config_sizes(config, tensors, name):
     """
     num_stored = sum(map(math.prod, tensors.shapes.values()))
     num_weights = count_parameters(config)
-    # Files may lack the pooler, and hold two numbers of 4 bits as one.
+    # Files may lack the pooler, and store two 4-bit numbers as one.
     if num_weights > 2 * num_stored:
         sizes = ", ".join(f"{key}={getattr(config, key)}" for key in _SIZES)
         raise ValueError(
@@ -107,12 +107,21 @@ def check_config_sizes(config, tensors, name):
         )
 
 
+def check_bias(name, size, tensors, file):
+    """Checks that tensors have a bias of the size that a config states as `name`."""
+    if size != 0 and (size,) not in tensors.shapes.values():
+        raise ValueError(
+            "The weights of a head must have a bias for each class. "
+            f"Received: '{file}' without one for {name}={shown(size)}."
+        )
+
+
 def as_weight(name, array, dtype):
-    """Returns an array in the type of a variable, if it can be a weight.
+    """Returns an array in the dtype of a variable, if it can be a weight.
 
     Raises:
-        ValueError: If it holds other than floating-point numbers, or some that are not
-            finite, maybe only in this type.
+        ValueError: If its numbers are not floating-point ones, or not finite in this
+            dtype.
     """
     is_floating = np.issubdtype(array.dtype, np.floating)
     if not is_floating and array.dtype != ml_dtypes.bfloat16:

@@ -14,8 +14,8 @@ _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 def read_tensorflow(prefix):
     """Returns the variables of a checkpoint, a path without `.index`.
 
-    TensorFlow 2 stores variables by object, with the names of the graph beside, which
-    are used here.
+    TensorFlow 2 stores variables by object, together with their names in the graph. These
+    names are used here.
     """
     import tensorflow as tf
 
@@ -23,12 +23,12 @@ def read_tensorflow(prefix):
     pattern = f"{glob.escape(prefix.name)}.data-*"
     data_bytes = sum(file.stat().st_size for file in prefix.parent.glob(pattern))
     with stored_tensors.readable(prefix, *errors):
-        # `tf.train.load_checkpoint` would follow the path in a `checkpoint` file.
+        # `tf.train.load_checkpoint` would follow a path in a file `checkpoint`.
         reader = tf.compat.v1.train.NewCheckpointReader(str(prefix))
         shapes = reader.get_variable_to_shape_map()
         dtypes = reader.get_variable_to_dtype_map()
 
-    # Strings have no item size.
+    # Strings have size 0.
     sizes = {key: max(dtypes[key].size or 1, 1) for key in shapes}
     for key, shape in shapes.items():
         stored_tensors.check_size(key, shape, sizes[key], data_bytes, prefix)
@@ -61,7 +61,7 @@ def write_tensorflow(prefix, arrays):
 
 
 def find_prefix(path):
-    """Returns the checkpoint prefix of `path`, a prefix or a folder, or `None`."""
+    """Returns the prefix of a checkpoint, given the prefix or its folder, or `None`."""
     if pathlib.Path(f"{path}.index").is_file():
         return pathlib.Path(path)
     path = pathlib.Path(path)

@@ -1,8 +1,8 @@
-"""Text and labels to model inputs: packing, and a Keras layer for each head.
+"""Preprocessors: text and labels to the inputs of each head.
 
 `texts`, `tagged_words`, `choices` and `answer_windows` make `Examples` without Keras, for
-fine-tuning runs. The layers, named and called as keras-hub's preprocessors, use the same
-functions, for `fit` and `predict` on raw text.
+fine-tuning runs. Keras layers, with the names and calls of keras-hub's preprocessors, use
+the same functions, for `fit` and `predict` on raw text.
 """
 
 import lazy_loader

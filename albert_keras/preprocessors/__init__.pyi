@@ -13,7 +13,7 @@ from .question_answering import (
 from .text_classification import (
     AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor,
 )
-from .text_embedding import (
+from .text_classification import (
     AlbertTextEmbedderPreprocessor as AlbertTextEmbedderPreprocessor,
 )
 from .token_classification import (

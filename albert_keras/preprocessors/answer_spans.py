@@ -11,7 +11,7 @@ import numpy as np
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
-# Reasons why a question is left out of training.
+# Reasons for leaving a question out of training.
 UNLABELLED = "no answer given"
 NOT_IN_CONTEXT = "text not in the context"
 NOT_ON_BORDERS = "not on token borders"
@@ -40,8 +40,8 @@ class Question(NamedTuple):
 class LocatedContexts(NamedTuple):
     """Tokenized contexts of questions, without duplicates.
 
-    The tokens of context `i` are those from `offsets[i]` to `offsets[i + 1]`; `spans` has
-    their characters in the context.
+    Context `i` has the tokens from `offsets[i]` to `offsets[i + 1]`. `spans` are their
+    starts and ends in the characters of the context.
     """
 
     token_ids: np.ndarray  # int32 (num_tokens,)
@@ -67,7 +67,7 @@ def normalize_answer(text):
 
 
 def locate_contexts(questions, encoder):
-    """Tokenizes the contexts of questions, each of them once."""
+    """Tokenizes each different context of questions once."""
     numbers = {}
     context_of = [numbers.setdefault(q.context, len(numbers)) for q in questions]
     encoded = encoder.encode_ragged_with_spans(list(numbers))
@@ -78,15 +78,15 @@ def find_answers(questions, contexts):
     """Finds the token spans of answers in `LocatedContexts`.
 
     The span of an answer is the shortest one that covers its text. It is valid if its
-    text is equal to the answer after `normalize_answer`. If the text is not at the given
-    position, or not on token borders, the nearest valid position is taken. Of several
-    answers to a question the first valid one is taken.
+    text equals the answer after `normalize_answer`. If the text is not at the given
+    position, or not on token borders, the nearest valid position counts. Of several
+    answers to a question, the first valid one counts.
 
     Returns:
-        Tuple of the positions of each answer's first and last token in its context, int64
-        `(num_questions, 2)`, -1 without answer; a list of None, or the reason why the
+        Tuple of int64 `(num_questions, 2)`, the positions of each answer's first and last
+        token in its context, -1 without answer; a list with `None`, or the reason why the
         answer is lost, for each question; and the number of answers found at another
-        position than the file gives.
+        position than the file states.
     """
     spans, reasons, num_mended = [], [], 0
     located = None
@@ -104,7 +104,7 @@ def find_answers(questions, contexts):
 
 
 def _find_answer(question, starts, ends):
-    """Returns the first and last token, the reason if lost, and whether mended."""
+    """Returns first and last token, the reason if lost, and whether the start is new."""
     if question.is_impossible:
         return (-1, -1), None, False
     reasons = []
@@ -127,6 +127,6 @@ def _positions(text, context, start):
         return
     if start >= 0 and context.startswith(text, start):
         yield start
-    # By looking ahead, because occurrences may overlap.
+    # A lookahead, because occurrences may overlap.
     found = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
     yield from sorted(found, key=lambda position: abs(position - start))

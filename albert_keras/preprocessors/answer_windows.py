@@ -1,4 +1,4 @@
-"""Questions and windows of their contexts as packed examples with answer positions."""
+"""Packing of questions and windows of their contexts, with answer positions."""
 
 import collections
 import dataclasses
@@ -9,16 +9,11 @@ import numpy as np
 from albert_keras.checks import check_positive_integer
 from albert_keras.preprocessors import answer_spans
 from albert_keras.text.examples import Examples
-from albert_keras.tokenizers.packing import (
-    Segments,
-    num_special_tokens,
-    pack_segments,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import ragged_positions
 
 # [CLS] question [SEP] context [SEP]
-_NUM_SPECIAL = num_special_tokens(2)
+_NUM_SPECIAL = packing.num_special_tokens(2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,18 +23,18 @@ class AnswerWindows:
     A long context is cut into overlapping windows, each with the question.
 
     Args:
-        examples: `Examples`, one a window, in the order of the questions. Of tokens,
+        examples: `Examples`, one per window, in the order of the questions. Token arrays,
             int32: `token_ids`; `segment_ids`; `answer_mask`, 1 on [CLS] and on the
-            context. Of windows, int32, if made with answers: `start_positions` and
+            context. With answers, arrays of windows, int32: `start_positions` and
             `end_positions`, the answer's first and last token, and `is_impossible`; 0, 0
             and 1 if the window does not hold the whole answer.
         context_starts, context_ends: int32 `(num_tokens,)`. Character span of each token
             in the context; -1 outside of the context.
-        is_max_context: bool `(num_tokens,)`. Whether this window, of all that hold a
-            token of the context, has the most context around it.
+        is_max_context: bool `(num_tokens,)`. Whether the window, of all that hold a token
+            of the context, has the most context around it.
         question_of: int64 `(num_windows,)`. Number of the question of each window.
         lost: Dict from a reason to the number of questions left out for it.
-        num_mended: int. Answers found at another position than the file gives.
+        num_mended: int. Answers found at another position than the file states.
     """
 
     examples: Examples
@@ -70,7 +65,7 @@ def make_windows(
         doc_stride: int. Tokens from the start of one window to that of the next.
         max_question_length: int. Tokens of a question that are kept, from its beginning.
         with_answers: bool. Whether to locate the answers, for training, and to leave out
-            questions whose answer is lost, see `find_answers`. Otherwise every question
+            questions whose answer is lost; see `find_answers`. If `False`, every question
             has windows. Default True.
 
     Returns:
@@ -80,11 +75,11 @@ def make_windows(
         ValueError: If a length is not positive, or there is no room for the context.
 
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`,
-    which has no character offsets and aligns the characters of tokens and text.
+    which, without character offsets, aligns the characters of tokens and text.
     """
     check_window_lengths(sequence_length, doc_stride, max_question_length)
     contexts = answer_spans.locate_contexts(questions, encoder)
-    asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
+    asked = packing.whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
     room = sequence_length - _NUM_SPECIAL - asked.lengths
     num_tokens = np.diff(contexts.offsets)[contexts.context_of]
@@ -98,7 +93,7 @@ def make_windows(
 
 
 def check_window_lengths(sequence_length, doc_stride, max_question_length):
-    """Raises a ValueError if the lengths of windows do not fit: see `make_windows`."""
+    """Raises a ValueError if the lengths of windows do not fit; see `make_windows`."""
     check_positive_integer("sequence_length", sequence_length)
     check_positive_integer("doc_stride", doc_stride)
     check_positive_integer("max_question_length", max_question_length)
@@ -132,7 +127,7 @@ def _cut(num_tokens, room, doc_stride):
 
 
 def _locate(windows, spans, reasons, question_lengths):
-    """Returns the windows of questions with an answer, its positions, and the lost."""
+    """Returns the windows of questions with a found answer, its positions, and `lost`."""
     # (num_windows,)
     first, last = spans[windows.question_of].T
     is_whole = (first >= windows.starts) & (last < windows.starts + windows.lengths)
@@ -159,17 +154,16 @@ def _locate(windows, spans, reasons, question_lengths):
 
 def _pack(encoder, asked, contexts, windows, example_arrays):
     """Returns the first four fields of `AnswerWindows`."""
-    questions = Segments(
-        asked.token_ids,
-        asked.starts[windows.question_of],
-        asked.lengths[windows.question_of],
+    number = windows.question_of
+    questions = packing.Segments(
+        asked.token_ids, asked.starts[number], asked.lengths[number]
     )
     # (num_windows,)
-    starts = contexts.offsets[contexts.context_of[windows.question_of]] + windows.starts
-    segments = [questions, Segments(contexts.token_ids, starts, windows.lengths)]
+    starts = contexts.offsets[contexts.context_of[number]] + windows.starts
+    parts = packing.Segments(contexts.token_ids, starts, windows.lengths)
     special = encoder.cls_token_id, encoder.sep_token_id
-    offsets, token_arrays = pack_segments(segments, *special)
-    # Of the tokens of contexts: where they come from, and where they are now.
+    offsets, token_arrays = packing.pack_segments([questions, parts], *special)
+    # Positions of context tokens in the contexts, and in the packed rows.
     sources = ragged_positions(starts, windows.lengths)
     targets = ragged_positions(offsets[:-1] + 2 + questions.lengths, windows.lengths)
 
@@ -189,10 +183,10 @@ def _pack(encoder, asked, contexts, windows, example_arrays):
 
 
 def _have_max_context(windows):
-    """Returns which tokens have more context in their window than in all others.
+    """Returns whether tokens have more context in their window than in all others.
 
     Context is the smaller number of tokens on the two sides, plus a hundredth of the
-    window's length; of windows with equal context the first one counts.
+    window's length. Of windows with equal context, the first one counts.
 
     Reference: google-research/albert squad_utils.py `_check_is_max_context`.
     """
@@ -203,7 +197,7 @@ def _have_max_context(windows):
     before = tokens - starts[window_of]
     after = lengths[window_of] - 1 - before
     context = np.minimum(before, after) + 0.01 * lengths[window_of]
-    # Of each token of each question: its windows in the order of their context.
+    # Sorts the windows of each token of each question by their context.
     number = question_of[window_of] * (tokens.max(initial=0) + 1) + tokens
     order = np.lexsort((-context, number))
     is_max = np.empty(len(tokens), bool)

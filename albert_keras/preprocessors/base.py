@@ -1,4 +1,4 @@
-"""Base classes of the preprocessors: presets by name, and Python code in any pipeline."""
+"""Base classes of the preprocessors."""
 
 import pathlib
 import sys
@@ -15,7 +15,7 @@ from albert_keras.system.files import read_json
 from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
 
-# Tokens of a row, as keras-hub's preprocessors have them.
+# Tokens of a row, as in keras-hub's preprocessors.
 DEFAULT_LENGTH = 512
 # Keys of a row's length in files of sentence-transformers and transformers.
 _LIMITS = {
@@ -25,7 +25,7 @@ _LIMITS = {
 
 
 class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
-    """A keras-hub preprocessor that is loaded from all that `load_tokenizer` reads.
+    """A keras-hub preprocessor that can be loaded from every source of `load_tokenizer`.
 
     keras-hub finds it by `backbone_cls`, which `albert_keras.models` sets.
     """
@@ -33,11 +33,11 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
     tokenizer_cls = EncoderTokenizer
 
     def columns(self, x, y=None, *, is_batch=True):
-        """Returns checked rows in memory as columns, which can become tensors.
+        """Checks rows in memory, and returns them as columns, which can become tensors.
 
         Args:
-            x, y: As `call` takes them, or a list of rows: dicts or tuples of the parts of
-                `x`, dicts for `y`.
+            x, y: Arguments of `call`, or lists of rows: dicts or tuples of the parts of
+                `x`, and dicts for `y`.
             is_batch: bool. Whether more rows may follow. Default True.
 
         Raises:
@@ -51,11 +51,11 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
 
         Args:
             preset: str or path. A folder, a name such as `albert_base_v2`, or an address
-                such as `hf://USER/MODEL`: see `load_tokenizer`.
-            config_file: str. Name of the preprocessor's file in it. That of another class
-                is not read.
-            **kwargs: Arguments of the class that replace saved ones. A new preprocessor
-                has as many tokens a row as `default_length` says.
+                such as `hf://USER/MODEL`; see `load_tokenizer`.
+            config_file: str. Name of the preprocessor's file in the folder. A file of
+                another class is ignored.
+            **kwargs: Arguments of the class that replace saved ones. The rows of a new
+                preprocessor have the length `default_length`.
         """
         folder = check_preset(preset)
         saved = preset_files.registered_class(folder, config_file)
@@ -74,20 +74,19 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
 
 
 class PythonPreprocessor(AlbertPreprocessor):
-    """A preprocessor written once, in Python, for batches of samples.
+    """A preprocessor in Python, for batches of samples in any pipeline.
 
-    It is called as keras-hub's: on lists, arrays or tensors, of a batch or of one sample;
-    in `tf.data` it runs as a NumPy function. Pass tuples as `preprocessor(x=(a, b))`:
-    keras-hub takes the only argument without a name for `(x, y)`. Subclasses add
-    `prepare`.
+    It is called like keras-hub's: with lists, arrays or tensors, of a batch or of one
+    sample. In `tf.data` it is a NumPy function. Pass tuples as `preprocessor(x=(a, b))`:
+    keras-hub takes a single positional argument for `(x, y)`. Subclasses add `prepare`.
 
     Args:
         tokenizer: A tokenizer of this package.
         sequence_length: int. Tokens of a row, special tokens and padding included.
-            Default 512, as keras-hub's.
+            Default as in keras-hub.
     """
 
-    def __init__(self, tokenizer, sequence_length=512, **kwargs):
+    def __init__(self, tokenizer, sequence_length=DEFAULT_LENGTH, **kwargs):
         super().__init__(**kwargs)
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
@@ -96,13 +95,12 @@ class PythonPreprocessor(AlbertPreprocessor):
         return {**super().get_config(), "sequence_length": self.sequence_length}
 
     def build(self, input_shape=None):
-        """Builds nothing: Keras warns of a layer that does not say so."""
+        """Builds nothing. Keras warns of layers without this method."""
 
     def prepare(self, x, y, sample_weight):
-        """Returns features, labels and weights of a batch; the last ones may be `None`.
+        """Returns features, labels and weights of a batch; labels and weights or `None`.
 
-        Its arguments are lists of str and numbers, in tuples and dicts as they were
-        given.
+        The arguments are lists of str and numbers, in the tuples and dicts of the caller.
         """
         raise NotImplementedError
 
@@ -143,7 +141,7 @@ class PythonPreprocessor(AlbertPreprocessor):
         outputs = tf.numpy_function(prepare, tensors, [a.dtype for a in arrays])
         is_batch = tensors[0].shape.rank > 0
         for output, array in zip(outputs, arrays, strict=True):
-            # Only the length of rows is sure.
+            # Only the length of rows is known.
             is_row = array.ndim > is_batch
             length = array.shape[-1:] if is_row else ()
             output.set_shape([None] * (array.ndim - is_row) + [*length])
@@ -153,9 +151,9 @@ class PythonPreprocessor(AlbertPreprocessor):
 def transposed(rows):
     """Returns a list of dicts or tuples, or a table, as a dict or a tuple of columns.
 
-    A table is a pandas DataFrame, which has names, or an array `(rows, columns)`, whose
-    only column needs no tuple. Other data, such as columns already, are returned as they
-    are.
+    A table is a pandas DataFrame, which has column names, or an array `(rows, columns)`.
+    A single column of an array is returned without a tuple. Other data, such as columns,
+    are returned unchanged.
 
     >>> transposed([("a", "b"), ("c", "d")])
     (['a', 'c'], ['b', 'd'])
@@ -182,7 +180,7 @@ def transposed(rows):
 
 
 def parts_of(x, *names):
-    """Returns the columns of `x`, a tuple of these or a dict by name."""
+    """Returns the columns of `x`, a tuple or a dict by name, as a tuple."""
     if isinstance(x, dict) and x.keys() >= set(names):
         return tuple(x[name] for name in names)
     if not isinstance(x, tuple) or len(x) != len(names):
@@ -194,10 +192,10 @@ def parts_of(x, *names):
 
 
 def default_length(path, num_positions):
-    """Returns the tokens of a row for the model of a preset or checkpoint.
+    """Returns the row length, in tokens, for the model of a preset or checkpoint.
 
-    In Hugging Face's files it is what they state, or else at most 512, since a model
-    may have thousands of positions; a preset of this package has all of its own.
+    A preset of this package uses all positions. Hugging Face's files state a length.
+    Otherwise it is at most 512, since a model may have thousands of positions.
     """
     if path is None or preset_files.is_own(path):
         return num_positions
@@ -211,7 +209,7 @@ def default_length(path, num_positions):
 
 
 def _num_positions(folder):
-    """Returns the number of positions of a checkpoint's model, else keras-hub's 512."""
+    """Returns the number of positions of a checkpoint's model, by default 512."""
     file = pathlib.Path(folder, "config.json")
     stated = read_json(file) if file.is_file() else {}
     inner = stated.get("config")
@@ -221,7 +219,7 @@ def _num_positions(folder):
 
 
 def map_columns(function, samples):
-    """Applies a function to each column: a list is one, as in `tf.data`."""
+    """Applies a function to each column in tuples and dicts; a list is a column."""
     if isinstance(samples, tuple):
         return tuple(map_columns(function, part) for part in samples)
     if isinstance(samples, dict):
@@ -236,31 +234,29 @@ def _leaves(samples):
 
 
 def as_lists(samples):
-    """Returns columns, arrays and tensors too, as lists of str and numbers."""
-
-    def as_list(column):
-        if hasattr(column, "to_list"):
-            return column.to_list()
-        return np.asarray(column).tolist() if hasattr(column, "__array__") else column
-
-    return map_columns(lambda column: _decoded(as_list(column)), samples)
+    """Returns columns, also arrays and tensors, as lists of str and numbers."""
+    return map_columns(_as_list, samples)
 
 
-def _decoded(value):
+def _as_list(value):
+    if hasattr(value, "to_list"):
+        value = value.to_list()
+    elif hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
     if isinstance(value, (list, tuple)):
-        return [_decoded(item) for item in value]
+        return [_as_list(item) for item in value]
     return as_text(value)
 
 
 def dense(column):
-    """Returns a tensor; rows of different lengths are padded with "" or 0."""
+    """Returns a dense tensor; ragged rows are padded with "" or 0."""
     import tensorflow as tf
 
     return column.to_tensor() if isinstance(column, tf.RaggedTensor) else column
 
 
 def _empty(tensor):
-    # Several parts, such as choices, of an unknown number.
+    # An axis of unknown size, such as that of choices, has two parts.
     shape = [size or (2 if axis else 1) for axis, size in enumerate(tensor.shape)]
     dtype = tensor.dtype.as_numpy_dtype
     return np.full(shape, b"-" if dtype is object else 0, dtype)

@@ -1,11 +1,11 @@
-"""Questions with options as packed examples, one sequence an option."""
+"""Packing of questions with options, one sequence per option."""
 
 import re
 from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_is_list, check_positive_integer
+from albert_keras.checks import check_positive_integer
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers import packing
 
@@ -17,7 +17,7 @@ class ChoiceQuestions(NamedTuple):
 
     Attributes:
         articles: list of str, `""` for none. Several questions may share an article.
-        questions: list of str, maybe with `_` in place of the answer.
+        questions: list of str. A `_` is replaced by the option.
         options: list of lists of str, all of the same length.
         answers: list of int, positions in `options`; None if unknown.
         groups: list of str. RACE's level, or `""`.
@@ -30,36 +30,40 @@ class ChoiceQuestions(NamedTuple):
     groups: list
 
 
+def count_choices(choices):
+    """Returns the number of choices of each question, which must be the same."""
+    kinds = list | tuple
+    counts = sorted({len(row) if isinstance(row, kinds) else 0 for row in choices})
+    if len(counts) != 1 or counts[0] < 2:
+        raise ValueError(
+            "All questions must have a list of the same number of choices, at least two. "
+            f"Received: {' and '.join(map(str, counts)) or 'no question'}."
+        )
+    return counts[0]
+
+
 def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
 
     The option replaces `_` in the question, or follows the question. Both together keep
-    their last `max_question_length` tokens, and the article the first tokens that fit,
-    so that options are truncated last.
+    their last `max_question_length` tokens, and the article keeps the first tokens that
+    fit, so that options are truncated last.
 
     Args:
         encoder: The `encoder` of a tokenizer of this package.
         rows: `ChoiceQuestions`.
         sequence_length: int. Maximum length of a sequence, special tokens included.
-        max_question_length: int. Default 128, the original's.
+        max_question_length: int. Default as in Google's code.
 
     Returns:
         `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
         question on), and, if known, the positions of the right options, int32 `labels`.
 
-    Reference: google-research/albert race_utils.py `convert_single_example`. There two
-    marks `__` are filled twice; RACE has single marks only.
+    Reference: google-research/albert race_utils.py `convert_single_example`, which fills
+    `__` twice; RACE has only single `_`.
     """
     check_positive_integer("max_question_length", max_question_length)
-    for options in rows.options:
-        check_is_list("options", options)
-    counts = sorted({len(options) for options in rows.options})
-    if len(counts) > 1 or counts[0] < 2:
-        raise ValueError(
-            "All questions must have the same number of options, at least two. "
-            f"Received: questions with {' and '.join(map(str, counts))} options."
-        )
-    num_choices = counts[0]
+    num_choices = count_choices(rows.options)
     room = packing.room_in(sequence_length, 2)
     texts = [
         _fill(question, option)
@@ -90,6 +94,6 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
 
 def _fill(question, option):
     if "_" in question:
-        # As a function, so that backslashes in the option stay.
+        # A function, so that backslashes in the option stay.
         return _BLANK.sub(lambda _: option, question)
     return f"{question} {option}"

@@ -12,17 +12,17 @@ from albert_keras.preprocessors.segment_packer import PacksSegments
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreprocessor):
-    """Tokenizes, packs and masks texts, with other masks in each epoch.
+    """Tokenizes, packs and masks texts, with new masks in each epoch.
 
     The preprocessor of `AlbertMaskedLM`: keras-hub's, with its arguments, which masks
     single tokens. `albert-keras pretrain` has the paper's n-gram masks. Masks are drawn
-    for `predict` too, and a `[MASK]` in the text is not among them: `fill_mask` fills it.
+    for `predict` too. A `[MASK]` in the text is not one of them; use `fill_mask` for it.
 
     Output shape:
         Tuple of features, labels and weights. Features: the backbone's dict `(batch,
-        sequence_length)` and `mask_positions` `(batch, mask_selection_length)`. Of the
-        latter shape, the labels, which are the ids of the masked tokens, and their
-        weights, 0 on padding.
+        sequence_length)`, and `mask_positions` `(batch, mask_selection_length)`. Labels:
+        ids of the masked tokens `(batch, mask_selection_length)`. Weights: 0 on padding,
+        of the same shape.
 
     Example:
 
@@ -33,16 +33,15 @@ class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreproc
     """
 
     def columns(self, x, y=None, *, is_batch=True):
-        """Returns texts or pairs; warns of a `[MASK]`, which is not what is predicted."""
+        """Returns texts or pairs, and warns of a `[MASK]`, which is not predicted."""
         x, y = super().columns(x, y)
         mask = self.tokenizer.mask_token
         for column in x if isinstance(x, tuple) else (x,):
             texts = column if isinstance(column, list) else []
             if any(isinstance(text, str) and mask in text for text in texts):
                 warnings.warn(
-                    "Positions to predict must be drawn at random here. Received: text "
-                    f"with {mask}, which is not one of them. Call "
-                    "`ak.tasks.fill_mask` to fill it.",
+                    "The positions to predict are drawn at random. Received: text with "
+                    f"{mask}, which is not one of them. `ak.tasks.fill_mask` fills it.",
                     stacklevel=2,
                 )
         return x, y
@@ -53,15 +52,15 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
     """Masks texts for `AlbertPretrainer`, with the order of two segments as a label.
 
     Input shape:
-        `x`, tuple of first and second segments, str `(batch,)`, which follow each other
-        in a text; or single texts, for a model without a head for pairs. `y`, 1 for
-        segments that are swapped already, else 0, `(batch,)`; by default half of the
-        pairs are swapped here, at random. Other classes of pairs than these two need a
-        `y`. Single texts have none.
+        `x`: tuple of first and second segments that follow each other in a text, str
+        `(batch,)`; or single texts, for a model without a head for pairs. `y`: 1 for
+        segments that are already swapped, else 0, `(batch,)`. Without `y`, half of the
+        pairs are swapped at random. Models with other classes of pairs need `y`; single
+        texts have none.
 
     Output shape:
-        As of `AlbertMaskedLMPreprocessor`, but labels and weights are dicts by output:
-        `mlm_logits`, and of pairs `sop_logits` `(batch,)`.
+        As for `AlbertMaskedLMPreprocessor`, but labels and weights are dicts by output:
+        `mlm_logits`, and for pairs `sop_logits` `(batch,)`.
     """
 
     # keras-hub's `MaskedLMPreprocessor.from_preset` finds the other class.
@@ -71,7 +70,7 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
         is_pair = isinstance(x, tuple) and not isinstance(x[0], str)
         if sample_weight is not None or (y is not None and not is_pair):
             raise ValueError(
-                "`y` must be of pairs, in lists, and the weights are made here. "
+                "`y` must be labels of pairs in lists, and `sample_weight` must be None. "
                 f"Received: x of type {type(x).__name__}, y={y}, "
                 f"sample_weight={sample_weight}."
             )
@@ -87,7 +86,7 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
 
 
 def _arrays_of(texts):
-    """Returns TensorFlow for its tensors, else NumPy; Keras' backend may be another."""
+    """Returns TensorFlow for its tensors, else NumPy, whatever Keras' backend is."""
     # A TensorFlow tensor can exist only if TensorFlow was imported.
     tensorflow = sys.modules.get("tensorflow")
     is_tensor = tensorflow is not None and tensorflow.is_tensor(texts)
@@ -95,7 +94,7 @@ def _arrays_of(texts):
 
 
 def _swap_half(arrays, first, second):
-    """Returns the tuple of segments, half of them swapped, and int32 labels."""
+    """Swaps half of the pairs at random; returns the segments, and int32 labels."""
     if arrays is np:
         y = np.random.randint(0, 2, len(first), np.int32)
         rows = zip(y, first, second, strict=True)

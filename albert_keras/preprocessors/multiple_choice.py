@@ -4,7 +4,11 @@ import keras
 import numpy as np
 
 from albert_keras.preprocessors import base
-from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
+from albert_keras.preprocessors.choices import (
+    ChoiceQuestions,
+    count_choices,
+    pack_choices,
+)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -13,14 +17,14 @@ class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
 
     Args:
         tokenizer, sequence_length: See `PythonPreprocessor`.
-        max_question_length: int. Tokens of question and choice that are kept, from their
-            end. Default 128, the original's.
+        max_question_length: int. Last tokens of question and choice that are kept.
+            Default as in Google's code.
 
     Input shape:
-        `x`, tuple of contexts and choices, or of contexts, questions and choices: str
-        `(batch,)`, and choices `(batch, num_choices)`; or a list of rows: tuples of one
-        context and its choices, with or without a question, or dicts with the names
-        `context`, `question` and `choices`. `y`, the positions of the right choices, int
+        `x`: tuple of contexts and choices, or of contexts, questions and choices, str
+        `(batch,)` and for choices `(batch, num_choices)`; or a list of rows: tuples of
+        one context and its choices, with or without a question, or dicts with the keys
+        `context`, `question` and `choices`. `y`: positions of the right choices, int
         `(batch,)`.
 
     Output shape:
@@ -79,15 +83,10 @@ def _parts_of(x):
 
 
 def _check_choices(choices, right):
-    counts = sorted({len(row) if isinstance(row, list) else 0 for row in choices})
-    if len(counts) != 1 or counts[0] < 2:
-        raise ValueError(
-            "All questions must have a list of the same number of choices, at least two. "
-            f"Received: {' and '.join(map(str, counts)) or 'no question'}."
-        )
-    # Losses of probabilities take rows of them.
+    num_choices = count_choices(choices)
+    # Rows of probabilities are labels for other losses.
     positions = [p for p in right or () if not isinstance(p, list)]
-    wrong = [position for position in positions if position not in range(counts[0])]
+    wrong = [position for position in positions if position not in range(num_choices)]
     if wrong:
-        rule = f"`y` must be positions of choices, from 0 to {counts[0] - 1}."
+        rule = f"`y` must be positions of choices, from 0 to {num_choices - 1}."
         raise ValueError(f"{rule} Received: {wrong[0]!r}.")

@@ -18,22 +18,22 @@ ANSWER_PARTS = ("text", "answer_start")
 class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     """Packs `[CLS] question [SEP] context [SEP]` and finds the tokens of the answers.
 
-    Of a context that is too long, training takes the first window that holds the answer,
-    and prediction the beginning. `answer_questions` reads all windows.
+    If a context is too long, training uses the first window with the answer, and
+    prediction the beginning. `answer_questions` reads all windows.
 
     Args:
         tokenizer, sequence_length: See `PythonPreprocessor`.
-        doc_stride: int. Tokens from one window to the next. Default as in the original.
-        max_question_length: int. Tokens of a question that are kept. Default 64, the
-            original's, and at most half of `sequence_length`.
+        doc_stride: int. Tokens from one window to the next. Default as in Google's code.
+        max_question_length: int. Tokens of a question that are kept. Default 64, as in
+            Google's code, but at most half of `sequence_length`.
 
     Input shape:
-        `x`, tuple of questions and contexts, str `(batch,)`; `y`, dict as in SQuAD:
+        `x`: tuple of questions and contexts, str `(batch,)`. `y`: dict as in SQuAD, with
         `text`, str, and `answer_start`, the position of its first character in the
-        context, -1 if unknown, `(batch,)`, or `(batch, num_answers)`, of which the first
-        one found counts. A question with no text, or an empty one, has no answer. Or
-        lists of rows: tuples of question and context, or dicts with these names; for `y`
-        dicts.
+        context, or -1 if unknown, `(batch,)`; or `(batch, num_answers)`, where the first
+        answer that is found counts. A question without text, or with an empty one, has
+        no answer. Or lists of rows: tuples of question and context, or dicts with these
+        names; for `y` dicts.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`; dict of labels `(batch,)` by
@@ -50,7 +50,7 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`.
     """
 
-    # Arrays of `AnswerWindows`: the model's inputs, and its outputs' labels.
+    # Arrays of `AnswerWindows` for the model's inputs, and for the labels of its outputs.
     features = ("token_ids", "segment_ids", "padding_mask")
     targets = {  # noqa: RUF012
         "start_logits": "start_positions",
@@ -81,7 +81,7 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     def columns(self, x, y=None, *, is_batch=True):
         """Returns questions and contexts, and a dict of answers.
 
-        Of all rows, those without their answer in the context are counted in a warning.
+        If these are all rows, warns of those whose answer is not in the context.
         """
         x = base.parts_of(base.transposed(x), *PARTS)
         y = base.transposed(y)
@@ -125,10 +125,10 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor):
-    """The same for `AlbertJointQuestionAnswerer`, with its further inputs and labels.
+    """The same for `AlbertJointQuestionAnswerer`, which has more inputs and labels.
 
-    For prediction `start_positions` are 0: the most probable spans come from
-    `beam_model`, which `answer_questions` uses.
+    For prediction `start_positions` are 0. `answer_questions` gets the most probable
+    spans from `beam_model` instead.
     """
 
     features = (
@@ -178,20 +178,20 @@ def _check_answers(questions):
     if num_lost or num_moved:
         warnings.warn(
             f"{rule}. Received: {len(answered)} answers; {num_lost} are not in it, and "
-            f"get no weight; {num_moved} are elsewhere, and are taken from there.",
+            f"have weight 0; {num_moved} are elsewhere, where they are used.",
             stacklevel=2,
         )
 
 
 def _pairs(texts, starts):
-    """Returns the texts and starts of one question's answers, or of its only one."""
+    """Returns pairs of text and start of a question's answers, or of its only one."""
     if isinstance(texts, str):
         texts, starts = [texts], [starts]
     return zip(texts, starts, strict=True)
 
 
 def _first_windows(windows):
-    """Returns the first window of each question with its answer, or its first one."""
+    """Returns each question's first window with the answer, or else its first window."""
     is_impossible = windows.examples.example_arrays.get("is_impossible")
     if is_impossible is None:
         is_impossible = np.zeros(len(windows.question_of), int)

@@ -1,6 +1,4 @@
-"""Packing of token ids in keras-hub's preprocessors."""
-
-import itertools
+"""Packing of texts in preprocessors that inherit from keras-hub's."""
 
 import keras
 import keras_hub
@@ -8,13 +6,8 @@ import numpy as np
 
 from albert_keras.checks import shown
 from albert_keras.preprocessors.base import AlbertPreprocessor, transposed
-from albert_keras.tokenizers.packing import (
-    pack_segments,
-    pack_tensors,
-    pad_rows,
-    truncate,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
+from albert_keras.tokenizers.encoder import join_rows
 from albert_keras.tokenizers.ragged import offsets_of
 
 
@@ -33,7 +26,7 @@ class PacksSegments(AlbertPreprocessor):
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns texts, or a tuple of first and second texts."""
-        # Of pandas, texts have no names here.
+        # Column names of pandas are ignored.
         x = x.to_numpy() if hasattr(x, "to_numpy") else x
         is_too_wide = getattr(x, "ndim", 1) == 2 and x.shape[1] > 2
         x = x if is_too_wide else transposed(x)
@@ -43,7 +36,7 @@ class PacksSegments(AlbertPreprocessor):
 
 
 def _check_are_texts(texts):
-    """Raises a ValueError, as keras-hub, for other rows than texts."""
+    """Raises a ValueError, as keras-hub does, for rows that are not texts."""
     if isinstance(texts, np.ndarray):
         texts = texts.tolist()
     wrong = [texts] if getattr(texts, "ndim", 1) > 1 else []
@@ -58,9 +51,9 @@ def _check_are_texts(texts):
 
 
 class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
-    """keras-hub's packer, which takes a hundredth of the time for Python lists.
+    """keras-hub's packer, 100 times as fast for Python lists.
 
-    Its graph has operations of TensorFlow alone, so that a SavedModel needs no others.
+    Its graph has only TensorFlow's own operations, so that a SavedModel needs no others.
     """
 
     def __init__(self, tokenizer, sequence_length):
@@ -70,19 +63,19 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         self.cls_token_id, self.sep_token_id = start, end
         self.pad_token_id = padding
 
-    # Not `call`, before which Keras looks at each number.
+    # Not `call`: Keras would visit each number before it.
     def __call__(self, segments):
         """Returns `token_ids` and `segment_ids`, `(batch, sequence_length)`.
 
         Args:
             segments: Tuple of segments, each a list of lists of int or an int32 ragged
-                tensor; or without the axis of the batch, of one text.
+                tensor; without the batch axis for one text.
         """
         are_few = len(segments) < 3
         if are_few and isinstance(segments[0], list):
             return self._pack_lists(segments)
         if are_few and hasattr(segments[0], "row_lengths"):
-            packed = pack_tensors(segments, self, self.sequence_length)
+            packed = packing.pack_tensors(segments, self, self.sequence_length)
             return packed["token_ids"], packed["segment_ids"]
         return super().__call__(segments)
 
@@ -90,15 +83,14 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         is_single = not segments[0] or not isinstance(segments[0][0], list)
         texts = []
         for rows in segments:
-            rows = [rows] if is_single else rows
-            token_ids = np.array([*itertools.chain(*rows)], np.int32)
-            texts.append(whole_texts(token_ids, offsets_of([len(row) for row in rows])))
-        offsets, packed = pack_segments(
-            truncate(texts, self.sequence_length), self.cls_token_id, self.sep_token_id
-        )
+            token_ids, lengths = join_rows([rows] if is_single else rows)
+            texts.append(packing.whole_texts(token_ids, offsets_of(lengths)))
+        texts = packing.truncate(texts, self.sequence_length)
+        special = self.cls_token_id, self.sep_token_id
+        offsets, packed = packing.pack_segments(texts, *special)
         padding = {"token_ids": self.pad_token_id, "segment_ids": 0}
         rows = (
-            pad_rows(offsets, packed[name], self.sequence_length, number)
+            packing.pad_rows(offsets, packed[name], self.sequence_length, number)
             for name, number in padding.items()
         )
         return tuple(

@@ -1,4 +1,4 @@
-"""Tagged sentences as packed examples, and predictions back to words."""
+"""Packing of tagged sentences, and alignment of predictions with words."""
 
 import bisect
 import itertools
@@ -13,7 +13,7 @@ from albert_keras.tokenizers.words import locate_words
 
 
 def words_of(sentence):
-    """Returns the words of a list of them, as they are, or of a str: see `locate_words`.
+    """Returns the words of a sentence, a list of words or a str; see `locate_words`.
 
     >>> words_of("Ann 住在NY.")
     ['Ann', '住', '在', 'N', 'Y', '.']
@@ -32,34 +32,34 @@ def words_of(sentence):
 def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     """Tokenizes sentences word by word and gives each token its word's tag.
 
-    A long sentence becomes several sequences, each with as many whole words as fit. A
-    word that is longer than a sequence is truncated.
+    A long sentence becomes several sequences of as many whole words as fit. A word that
+    is longer than a sequence is truncated.
 
     Args:
         encoder: The `encoder` of a tokenizer of this package.
         words: list of lists of str.
-        tag_ids: list of lists of int, one a word, or None. Default None.
+        tag_ids: list of lists of int, one per word, or None. Default None.
         sequence_length: int. Maximum length of a sequence, special tokens included.
 
     Returns:
         `Examples` with int32 arrays `(num_tokens,)`: `token_ids`, `segment_ids`,
         `labels` (tag ids; 0 on special tokens and without `tag_ids`), `label_weights` (1
         on the first token of a word, else 0) and `word_of` (number of the word, over all
-        sentences; -1 on special tokens); and of sequences the number of their first word,
-        `first_words`.
+        sentences; -1 on special tokens); and int32 `(num_sequences,)`: `first_words`, the
+        number of the first word.
 
-    Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
+    Reference: Devlin et al. 2019, section 5.3: the first token represents its word.
     """
     room = room_in(sequence_length, 1)
     if tag_ids is not None:
         check_same_lengths(words, tag_ids, "Each word must have a tag")
-    # Of all words, (num_words,); `ends` counts the tokens before each word.
+    # (num_words,) for all words; `ends` counts the tokens before each word.
     encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
     lengths = np.minimum(encoded.lengths, room)
     ends = offsets_of(lengths)
     tags = [*itertools.chain(*tag_ids)] if tag_ids is not None else 0 * lengths
 
-    # Of all tokens but special ones, (ends[-1],).
+    # (ends[-1],) for all tokens but special ones.
     token_ids = encoded.token_ids[ragged_positions(encoded.starts, lengths)]
     is_first = np.zeros(len(token_ids), np.int32)
     is_first[ends[:-1][lengths > 0]] = 1
@@ -82,7 +82,7 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
 
 
 def gather_words(examples, token_values, words, default):
-    """Returns the values of words, lists by sentence: the reverse of `align_tags`.
+    """Returns the values of words, a list for each sentence; reverses `align_tags`.
 
     Args:
         examples: The `Examples` that `align_tags` returned for `words`.
@@ -104,16 +104,16 @@ def check_same_lengths(first, second, rule):
     for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):
         if pair[0] != pair[1]:
             raise ValueError(
-                f"{rule}. Received: {len(first)} and {len(second)} sentences, of which "
-                f"sentence {index} differs, with {pair[0]} and {pair[1]} words."
+                f"{rule}. Received: {len(first)} and {len(second)} sentences; sentence "
+                f"{index} has {pair[0]} and {pair[1]} words."
             )
 
 
 def _first_words(sentences, ends, room):
     """Returns the number of the first word of each sequence, over all sentences.
 
-    `sentences` has the first word of each sentence, and the end; `ends` the number of
-    tokens before each word, of which none has more than `room`, and of all.
+    `sentences` are the numbers of the first word of each sentence, and of all words;
+    `ends` are the tokens before each word, and of all. No word has more than `room`.
     """
     first_words = []
     for word, end in itertools.pairwise(sentences):

@@ -1,13 +1,12 @@
-"""Texts and pairs of texts as packed examples; long texts truncated or in windows."""
+"""Packing of texts and pairs of texts as examples; long texts in windows."""
 
 import numpy as np
 
-from albert_keras.checks import check_choice
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
 
-# Which part of a long text is kept.
+# The part of a long text that is kept.
 TRUNCATIONS = ("head", "tail", "head_tail")
 
 # Share of the beginning that `head_tail` keeps: 128 of 510 tokens in the paper.
@@ -22,9 +21,9 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
         first: list of str.
         second: list of str of the same length, or None. Default None.
         sequence_length: int. Maximum length of a sequence, special tokens included.
-        truncation: str, one of `TRUNCATIONS`. The part of a long text that is kept: its
-            beginning, its end, or a quarter from the beginning and the rest from the end
-            (Sun et al. 2019, section 5.3.1). Pairs keep their beginnings.
+        truncation: str, one of `TRUNCATIONS`. Part of a long text that is kept: the
+            beginning, the end, or a quarter from the beginning and the rest from the end
+            (Sun et al. 2019, section 5.3.1). Pairs always keep their beginnings.
 
     Returns:
         `Examples` with int32 `token_ids` and `segment_ids` (1 from `second` on).
@@ -32,7 +31,6 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
-    check_choice("truncation", truncation, TRUNCATIONS)
     if len({len(column) for column in texts}) > 1:
         raise ValueError(
             "There must be as many second texts as first texts. "
@@ -48,7 +46,7 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
 
 
 def numbers_of(columns):
-    """Returns a number for each text of columns, int32 `(num_rows, num_columns)`."""
+    """Numbers the different texts of columns, int32 `(num_rows, num_columns)`."""
     numbers = {}
     rows = zip(*columns, strict=True)
     rows = [[numbers.setdefault(text, len(numbers)) for text in row] for row in rows]
@@ -61,8 +59,8 @@ def split_texts(encoder, texts, *, sequence_length):
     The windows of a text do not overlap, and their lengths differ by one token at most.
 
     Returns:
-        Tuple of `Examples`, one a window, and the row of each window's text, int64
-        `(num_windows,)`.
+        Tuple of `Examples`, one per window, and int64 `(num_windows,)`, the row of each
+        window's text.
     """
     room = packing.room_in(sequence_length, 1)
     token_ids, offsets = encoder.encode_ragged(texts)

@@ -11,20 +11,20 @@ from albert_keras.preprocessors.tagged_words import align_tags, words_of
 class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     """Tokenizes sentences word by word and gives each word's tag to its first token.
 
-    Of a sentence that is too long, the words that fit are kept. `tag_words` tags all.
+    Truncates long sentences to the words that fit. `tag_words` tags all words.
 
     Args:
         tokenizer, sequence_length: See `PythonPreprocessor`.
 
     Input shape:
-        `x`, sentences `(batch,)`: lists of words, or str, which are split into words
-        with punctuation apart, and in Chinese and Japanese text into characters. `y`,
-        the classes of the words, lists of int of the same lengths.
-        In tensors, sentences are padded with `""`, and classes with 0.
+        `x`: sentences `(batch,)`, lists of words or str. A str is split into words and
+        punctuation, Chinese and Japanese text into characters. `y`: classes of the words,
+        lists of int of the same lengths. In tensors, sentences are padded with `""` and
+        classes with 0.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`; the classes of tokens, int32 of
-        that shape; and their weights, 1 on the first token of each word, else 0.
+        the same shape; and their weights, 1 on the first token of each word, else 0.
 
     Example:
 
@@ -37,7 +37,7 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     """
 
     def columns(self, x, y=None, *, is_batch=True):
-        """Returns sentences and tags, of which each word must have one."""
+        """Returns sentences and tags, after a check that each word has a tag."""
         sentences, tags = as_lists((x, y))
         if tags is not None and isinstance(sentences, list):
             _check_tags(sentences, tags)
@@ -70,7 +70,7 @@ def _check_tags(sentences, tags):
     for number, (sentence, row) in enumerate(zip(sentences, tags, strict=False)):
         num_words = len(_words(sentence))
         num_tags = len(row) if isinstance(row, list) else 1
-        # Arrays of sentences and of tags are padded alike.
+        # Arrays of sentences and of tags have the same padding.
         is_padded = isinstance(sentence, list) and num_tags == len(sentence)
         if num_tags != num_words and not is_padded:
             raise ValueError(

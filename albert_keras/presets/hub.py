@@ -26,7 +26,7 @@ _OF_KERAS_HUB = {
     for size in _SIZES_OF_KERAS_HUB
 }
 # Imported later: it needs models, which inherit from classes in this file.
-_READER = "albert_keras.converters.model_reader:read_model"
+_READER = "albert_keras.converters.loading:read_model"
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 

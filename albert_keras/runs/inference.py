@@ -33,7 +33,7 @@ from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import check_kind, task_of
 from albert_keras.tasks.reading import PlainTexts
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
-from albert_keras.text.sources import SUFFIXES
+from albert_keras.text.corpus import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 from albert_keras.tokenizers.loading import find_tokenizer
 

@@ -1,4 +1,4 @@
-"""Text files to documents or rows, and batches of rows of like length."""
+"""Readers of text files, as documents or rows, and batches of rows of similar length."""
 
 import lazy_loader
 

@@ -1,3 +1,4 @@
+from .corpus import FORMATS as FORMATS
 from .corpus import open_corpus as open_corpus
 from .corpus import read_documents as read_documents
 from .examples import Examples as Examples
@@ -9,6 +10,5 @@ from .length_buckets import one_bucket as one_bucket
 from .length_buckets import text_batches as text_batches
 from .length_buckets import training_dataset as training_dataset
 from .sentences import split_sentences as split_sentences
-from .sources import FORMATS as FORMATS
 from .text_files import ENCODING_ERRORS as ENCODING_ERRORS
 from .text_files import read_lines as read_lines

@@ -1,24 +1,49 @@
-"""Corpora of any size, in parts that any number of workers read."""
+"""Corpora of any size: their files, divided into parts for any number of workers."""
 
 import collections
 import dataclasses
 import functools
+import glob
 import hashlib
 import json
+import math
 import os
+import pathlib
 from typing import NamedTuple
 
 from albert_keras.checks import check_choice
 from albert_keras.system.fingerprints import fingerprint_file
-from albert_keras.system.storage import absolute
+from albert_keras.system.storage import absolute, find_addresses, is_address
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
-from albert_keras.text.sources import FORMATS, cut_file, find_files
 from albert_keras.text.text_files import ENCODING_ERRORS
+from albert_keras.text.tfds import PREFIX, find_shards
+
+FORMATS = ("text", "jsonl", "parquet")
+SUFFIXES = {
+    ".txt": "text",
+    ".txt.gz": "text",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".parquet": "parquet",
+}
+
+# Reading a TFRecord reads all records before it, so TFDS has longer ranges.
+_TFDS_RANGES = 8
 
 PART_BYTES = 2**21
 
-# Cost of opening a file, in bytes read in the same time; limits the files of a part.
+# Bytes that are read in the time of opening a file. Limits the files of a part.
 _FILE_BYTES = 2**10
+
+
+class File(NamedTuple):
+    """A file of a corpus, with size and time to detect changes."""
+
+    path: str
+    format: str  # a key of `formats.DOCUMENT_READERS`
+    size: int  # bytes on disk
+    mtime_ns: int  # 0 in object stores
+    records: list | None = None  # for TFDS, `[start, stop, number in the whole file]`
 
 
 class Part(NamedTuple):
@@ -30,15 +55,15 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """A corpus in parts; made by `open_corpus`. Pickles.
+    """A corpus in parts, made by `open_corpus`. It can be pickled.
 
-    All parts, one after the other, hold the documents of the corpus once and in order.
-    The parts depend on the files' sizes, not on the number of readers.
+    The parts in order hold each document of the corpus once, in order. They depend on the
+    sizes of the files, not on the number of readers.
     """
 
     parts: list
     options: ReadOptions
-    sources: list  # dicts, ready for JSON: each file, or the documents' digest
+    sources: list  # JSON dicts of the files, or of the documents' digest
 
     @functools.cached_property
     def num_bytes(self):
@@ -51,15 +76,15 @@ class Corpus:
         Adds to `counts`, a `collections.Counter`; see `read_piece`.
 
         Raises:
-            ValueError: If a file does not have the expected format, with its name and
-                the byte, line, row or record.
+            ValueError: If a file does not have the expected format; with its name and the
+                byte, line, row or record.
         """
         counts = collections.Counter() if counts is None else counts
         for piece in part.pieces:
             yield from read_piece(piece, self.options, counts)
 
     def file_fingerprints(self):
-        """Returns a list of `[path, fingerprint]`, by content; one of documents."""
+        """Returns a list of `[path, fingerprint of the content]`; one for documents."""
         return [
             [source["path"], fingerprint_file(source["path"])]
             if "path" in source
@@ -68,13 +93,14 @@ class Corpus:
         ]
 
     def fingerprint(self, files):
-        """Returns a str that depends on all content, and on how it is read.
+        """Returns a str that depends on all content and on the options of reading it.
 
-        `files` are the `file_fingerprints`. Moved or touched files make no difference.
+        `files` are the `file_fingerprints`. Paths and times make no difference.
         """
         kinds = [[s.get("format"), s.get("records")] for s in self.sources]
-        contents = [content for _, content in files]
-        return _digest_of([self.options, kinds, contents])
+        content = [self.options, kinds, [content for _, content in files]]
+        content = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def open_corpus(
@@ -87,15 +113,15 @@ def open_corpus(
 ):
     r"""Opens a `Corpus` of any size, to be read in parts.
 
-    Plain text (`.txt`) has one sentence a line and a blank line between documents. JSONL
-    (`.jsonl`) has one document a line as `{"text": ...}`, Parquet (`.parquet`) and TFDS
-    one a row; their paragraphs are split at newlines, and into sentences by
-    `split_sentences`. Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); only
-    uncompressed files are cut into parts. No file is read here. Reading TFDS imports
-    TensorFlow, also in workers.
+    Plain text (`.txt`) has one sentence per line, and a blank line between documents.
+    JSONL (`.jsonl`) has one document per line as `{"text": ...}`, Parquet (`.parquet`)
+    and TFDS one per row. Their paragraphs end at newlines; `split_sentences` splits them.
+    Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); only uncompressed files are
+    cut into parts. No file is read here. Reading TFDS imports TensorFlow, also in
+    workers.
 
-    Documents of more than about two million characters are cut, between sentences or
-    at white space; in plain text, where a part has no blank line.
+    Documents of more than about two million characters are cut, between sentences or at
+    white space; in plain text, at the end of a part without a blank line.
 
     Args:
         sources: str or path, or a list of these: files, glob patterns, folders (all
@@ -153,7 +179,7 @@ def open_corpus(
 def read_documents(paths, format=None, errors="strict"):
     """Reads the documents of text files, with only one document in memory.
 
-    Arguments are as for `open_corpus`. Returns an iterator of documents, each a
+    Arguments are those of `open_corpus`. Returns an iterator of documents, each a
     non-empty list of non-empty str.
 
     Raises:
@@ -201,14 +227,9 @@ def _cut_documents(documents, part_bytes):
     for end, document in enumerate(documents, start=1):
         num_characters += sum(map(len, document))
         if num_characters >= part_bytes or end == len(documents):
-            run = documents[begin:end]
-            yield Piece("memory", run, begin, end), num_characters
+            group = documents[begin:end]
+            yield Piece("memory", group, begin, end), num_characters
             begin, num_characters = end, 0
-
-
-def _digest_of(content):
-    described = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(described.encode()).hexdigest()[:16]
 
 
 def _digest(documents):
@@ -217,7 +238,7 @@ def _digest(documents):
         if not isinstance(document, list | tuple):
             raise TypeError(
                 "Each document must be a list of sentences. "
-                f"Received: {document!r:.80}. Paths do not go with documents."
+                f"Received: {document!r:.80}. Do not mix paths and documents."
             )
         for sentence in document:
             if not isinstance(sentence, str):
@@ -227,3 +248,80 @@ def _digest(documents):
                 )
         digest.update(json.dumps(document).encode())
     return {"num_documents": len(documents), "sha256": digest.hexdigest()}
+
+
+def find_files(source, format=None, text_column="text"):
+    """Lists the `File`s of one source; arguments and errors are as for `open_corpus`."""
+    if isinstance(source, str) and source.startswith(PREFIX):
+        shards = find_shards(source, text_column)
+        return [_describe(path, "tfds", records) for path, *records in shards]
+    if is_address(source):
+        return [
+            File(address, format or _format_of(address), size, 0)
+            for address, size in _find_addresses(str(source))
+        ]
+    return [_describe(path, format or _format_of(path)) for path in _find_paths(source)]
+
+
+def _describe(path, format, records=None):
+    status = os.stat(path)
+    return File(str(path), format, status.st_size, status.st_mtime_ns, records)
+
+
+def _find_paths(source):
+    if source == "":
+        # `pathlib.Path("")` is the current folder.
+        _fail_to_find(source)
+    path = pathlib.Path(source)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = (p for p in path.rglob("*") if p.name.endswith(tuple(SUFFIXES)))
+    else:
+        found = map(pathlib.Path, glob.glob(str(source), recursive=True))
+    return sorted(path for path in found if path.is_file()) or _fail_to_find(source)
+
+
+def _find_addresses(source):
+    found = find_addresses(source)
+    if not glob.has_magic(source) and [address for address, _ in found] != [source]:
+        found = [file for file in found if file[0].endswith(tuple(SUFFIXES))]
+    return found or _fail_to_find(source)
+
+
+def _fail_to_find(source):
+    raise FileNotFoundError(
+        "Sources must name existing files, a glob pattern, or a folder with "
+        f"{', '.join(SUFFIXES)} files. Received: '{source}'."
+    )
+
+
+def _format_of(path):
+    for suffix, format in SUFFIXES.items():
+        if str(path).endswith(suffix):
+            return format
+    raise ValueError(
+        f"The suffix must be one of {', '.join(SUFFIXES)}. "
+        f"Received: '{path}'. Pass `format`, one of {', '.join(FORMATS)}."
+    )
+
+
+def cut_file(file, range_bytes):
+    """Yields pieces of a `File` of about `range_bytes`, and the size of each in bytes.
+
+    The ranges depend only on sizes; the file is not read. Compressed files are not cut.
+    """
+    if file.records is not None:
+        start, stop, num_records = file.records
+        record_bytes = file.size / max(1, num_records)
+        step = max(1, int(_TFDS_RANGES * range_bytes / max(1, record_bytes)))
+    elif file.path.endswith(".gz"):
+        yield Piece(file.format, file.path, 0, math.inf), file.size
+        return
+    else:
+        start, stop, step, record_bytes = 0, file.size, range_bytes, 1
+    # At least one piece, since reading an empty Parquet file must raise an error.
+    for begin in range(start, max(stop, start + 1), step):
+        end = min(begin + step, stop)
+        num_bytes = int((end - begin) * record_bytes)
+        yield Piece(file.format, file.path, begin, end), num_bytes

@@ -1,4 +1,4 @@
-"""Delivery of NumPy batches to `fit`, by the means of each Keras backend."""
+"""Delivery of NumPy batches to `fit` on each Keras backend."""
 
 import collections
 import concurrent.futures
@@ -15,13 +15,13 @@ def deliver(batches_from, spec, num_batches=None):
 
     On TensorFlow it is a `tf.data.Dataset`, for any `tf.distribute` strategy; on other
     backends a `keras.utils.PyDataset`, which needs no TensorFlow. A thread makes two
-    batches ahead. Both have an `element_spec`.
+    batches ahead. Both datasets have an `element_spec`.
 
     Args:
-        batches_from: Function from a number of batches that are skipped to an iterator of
-            the others, nested NumPy arrays.
-        spec: Their shapes and types, nested `keras.KerasTensor`.
-        num_batches: int, or None if the batches do not end.
+        batches_from: Function from a number of batches to skip to an iterator of the
+            others, nested NumPy arrays.
+        spec: Shapes and types of the batches, nested `keras.KerasTensor`.
+        num_batches: int, or `None` for endless batches.
     """
     if keras.config.backend() == "tensorflow":
         return _tensorflow_dataset(batches_from, spec, num_batches)
@@ -29,7 +29,7 @@ def deliver(batches_from, spec, num_batches=None):
 
 
 class ArrayBatches(keras.utils.PyDataset):
-    """Batches by number; those that are asked for one after the other are made ahead.
+    """Batches by number; consecutive batches are made ahead.
 
     Arguments are those of `deliver`.
     """
@@ -46,7 +46,7 @@ class ArrayBatches(keras.utils.PyDataset):
         return self._num_batches
 
     def map(self, function):
-        """Returns these batches as a function of their parts makes them, as `tf.data`."""
+        """Applies a function to the parts of each batch, as `tf.data.Dataset.map`."""
 
         def batches_from(num_skipped):
             return itertools.starmap(function, self._batches_from(num_skipped))

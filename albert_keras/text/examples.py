@@ -1,4 +1,4 @@
-"""Tokenized examples of different lengths, and batches of them."""
+"""Tokenized examples of different lengths, and padded batches of them."""
 
 import dataclasses
 
@@ -12,13 +12,13 @@ class Examples:
     """Packed sequences without padding, stored end to end.
 
     Args:
-        offsets: int64 `(num_sequences + 1,)`. Where each sequence begins, and where the
+        offsets: int64 `(num_sequences + 1,)`. Offsets where each sequence begins, and the
             last one ends.
         token_arrays: Dict of arrays `(num_tokens, ...)`: `token_ids`, `segment_ids`, and
-            the task's other values of each token.
+            other values for the tokens of a task.
         example_arrays: Dict of arrays `(num_examples, ...)`, such as labels.
-        num_choices: int, or None. Number of consecutive sequences that form an example.
-            By default one, without an axis of choices.
+        num_choices: int, or `None` for 1 without an axis of choices. Number of
+            consecutive sequences that form an example.
     """
 
     offsets: np.ndarray
@@ -44,8 +44,8 @@ class Examples:
     def token_positions(self, rows):
         """Returns the positions of examples' tokens in the arrays of tokens.
 
-        They are in the order of the real tokens of a padded batch of these `rows`.
-        For examples without choices.
+        Their order is that of the real tokens in a padded batch of these `rows`. Examples
+        must not have choices.
         """
         rows = np.asarray(rows)
         return ragged_positions(self.offsets[rows], self.lengths[rows])

@@ -1,11 +1,13 @@
-"""Readers of text formats: a range of a file to documents, each a list of sentences."""
+"""Readers of text formats, which turn ranges of files into documents."""
 
 import collections
 import itertools
+import math
 import re
 from typing import Any, NamedTuple
 
-from albert_keras.text.parquet import read_parquet
+from albert_keras.checks import import_optional
+from albert_keras.system.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import (
     LinePlace,
@@ -17,12 +19,16 @@ from albert_keras.text.text_files import (
 )
 from albert_keras.text.tfds import read_tfds
 
-# Longer documents are cut, because each is held in memory as a whole.
+# Longer documents are cut, because memory holds a whole document.
 DOCUMENT_CHARACTERS = 2**21
+
+# Documents of a Parquet file that are read together, and bytes of a file.
+_BATCH_ROWS = 64
+_BUFFER_BYTES = 2**20
 
 
 class Piece(NamedTuple):
-    """A range of one file, which is read without the rest."""
+    """A range of a file, which is read without the rest."""
 
     format: str  # a key of `DOCUMENT_READERS`
     source: Any  # path of the file; a list of documents for `"memory"`
@@ -42,11 +48,11 @@ def read_piece(piece, options, counts):
     """Yields the documents of a piece, each a non-empty list of non-empty str.
 
     Adds to `counts`, a `collections.Counter`: `"empty_documents"`, records without text;
-    `"cut_documents"`, cuts in documents that are too long; `"replaced_bytes"`, replaced
-    places that were not UTF-8.
+    `"cut_documents"`, cuts in documents that are too long; `"replaced_bytes"`,
+    replacements of invalid UTF-8.
 
     Raises:
-        ValueError: If the file does not have the expected format, with its name.
+        ValueError: If the file does not have the expected format; with its name.
     """
     for document in DOCUMENT_READERS[piece.format](piece, options, counts):
         if not document:
@@ -60,7 +66,7 @@ def read_piece(piece, options, counts):
 
 
 def cut_document(document, max_characters):
-    """Yields parts of a document, cut between sentences or within one too long.
+    """Yields parts of a document, cut between sentences or within long sentences.
 
     >>> list(cut_document(["One.", "Two.", "Seven words."], 9))
     [['One.', 'Two.'], ['Seven'], ['words.']]
@@ -90,11 +96,11 @@ def _cut_sentence(sentence, max_characters):
 
 
 def _read_text(piece, options, counts):
-    """Reads one sentence a line, with blank lines between documents.
+    """Reads one sentence per line, with blank lines between documents.
 
-    A document belongs to the range in which the blank line before it begins, and is
-    read to its end in later ranges. At the end of a range without any blank line it is
-    cut, and the next range has the rest, so that a file without blank lines is not one
+    A document belongs to the range in which the blank line before it begins, and is read
+    to its end in later ranges. At the end of a range without any blank line it is cut,
+    and the next range has the rest. Therefore a file without blank lines is not one
     document in the memory of one worker.
     """
     file, size = piece.source, options.range_bytes
@@ -128,7 +134,7 @@ def _read_text(piece, options, counts):
 
 
 def _find_begin(stream, piece, size):
-    """Returns where the first document of a range may begin, or None."""
+    """Returns the offset where the first document of a range may begin, or `None`."""
     start = piece.start
     if start == 0 or _find_blank_line(stream, piece, start - size, start) is None:
         return start
@@ -146,7 +152,7 @@ def _is_blank(line, offset):
 
 
 def _read_jsonl(piece, options, counts):
-    """Reads one document a line; a range has the lines that begin in it."""
+    """Reads one document per line. A line belongs to the range in which it begins."""
     file = piece.source
     with open_binary(file) as stream:
         for offset, line in raw_lines(stream, file, piece.start):
@@ -156,7 +162,7 @@ def _read_jsonl(piece, options, counts):
             if line:
                 place, column = LinePlace(file, offset), options.text_column
                 row = json_object(line, place)
-                # As in tables, null is no text, but a missing column is an error.
+                # As in tables, null is an empty text, and a missing column an error.
                 text = "" if row.get(column, 0) is None else row.get(column)
                 if not isinstance(text, str):
                     raise ValueError(
@@ -165,6 +171,63 @@ def _read_jsonl(piece, options, counts):
                     )
                 text = check_unicode(text, place, options.errors, counts)
                 yield split_paragraphs(text)
+
+
+def _read_parquet(piece, options, counts):
+    """Reads one document per row, of the row groups that begin in a range.
+
+    Only whole row groups can be read independently. They are read page by page, so that
+    memory holds neither a group nor the file.
+    """
+    pyarrow = import_optional("pyarrow", "parquet")
+    parquet = import_optional("pyarrow.parquet", "parquet")
+    file = piece.source
+    try:
+        with (
+            open_file(file) as stream,
+            parquet.ParquetFile(
+                stream, pre_buffer=False, buffer_size=_BUFFER_BYTES
+            ) as table,
+        ):
+            _check_column(table.schema_arrow, options.text_column, file)
+            for row, content in _read_rows(pyarrow, table, piece, options.text_column):
+                place = f"'{file}', row {row}"
+                text = decode(content or b"", place, 0, options.errors, counts)
+                yield split_paragraphs(text)
+    except (pyarrow.ArrowException, OSError) as error:
+        # pyarrow raises a plain OSError without a number for damaged files.
+        if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
+            raise
+        raise ValueError(
+            f"A Parquet file must be whole. Received: '{file}': {error}"
+        ) from error
+
+
+def _check_column(schema, column, file):
+    kinds = ("string", "large_string", "binary", "large_binary")
+    columns = [field.name for field in schema if str(field.type) in kinds]
+    if column not in columns:
+        raise ValueError(
+            f"A Parquet file must have a column `{column}` of text. Received: '{file}', "
+            f"with {columns}. Name one by `--text-column`."
+        )
+
+
+def _read_rows(pyarrow, table, piece, column):
+    """Yields `(row number, bytes or None)`."""
+    row = 0
+    for index in range(table.num_row_groups):
+        group = table.metadata.row_group(index)
+        first = group.column(0)
+        begin = min(first.data_page_offset, first.dictionary_page_offset or math.inf)
+        if piece.start <= begin < piece.stop:
+            batches = table.iter_batches(
+                _BATCH_ROWS, row_groups=[index], columns=[column], use_threads=False
+            )
+            contents = (b.column(0).cast(pyarrow.large_binary()) for b in batches)
+            rows = (content for batch in contents for content in batch.to_pylist())
+            yield from enumerate(rows, start=row)
+        row += group.num_rows
 
 
 def _read_memory(piece, options, counts):
@@ -180,7 +243,7 @@ def _read_memory(piece, options, counts):
 DOCUMENT_READERS = {
     "text": _read_text,
     "jsonl": _read_jsonl,
-    "parquet": read_parquet,
+    "parquet": _read_parquet,
     "tfds": read_tfds,
     "memory": _read_memory,
 }

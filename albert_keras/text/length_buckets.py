@@ -1,4 +1,4 @@
-"""Batches of examples of similar length: few shapes, with similar numbers of tokens."""
+"""Batches of examples of similar length, with few shapes and about as many tokens."""
 
 import dataclasses
 import itertools
@@ -7,17 +7,17 @@ import numpy as np
 
 from albert_keras.checks import check_text
 
-# Each at most 1.5 times the one before; the long ones, which cost most, at most 1.25
-# times. 6 % of the tokens of IMDB's reviews are padding with these 15 lengths.
+# Each length is at most 1.5 times the one before; of the long ones, which cost most, 1.25
+# times. With these 15 lengths, 6 % of the tokens of IMDB's reviews are padding.
 LENGTHS = (
     *(16, 24, 32, 48, 64, 96, 128),
     *(160, 192, 224, 256, 320, 384, 448, 512),
 )
 
-# Of English text, about.
+# About the mean of English text.
 _CHARACTERS_A_TOKEN = 4
 
-# Factors of the tokens of a batch to try, nearest to 1 first, because batch sizes are
+# Factors to try for the tokens of a batch, nearest to 1 first, since batch sizes are
 # rounded.
 _SCALES = np.array(sorted(np.geomspace(0.5, 2.0, 201), key=lambda x: abs(np.log(x))))
 
@@ -30,7 +30,7 @@ class LengthBuckets:
     batch_sizes: tuple
 
     def find(self, lengths):
-        """Returns the shortest bucket of each length, by number, `(num_examples,)`."""
+        """Returns the number of the shortest bucket of each length, `(num_examples,)`."""
         return np.searchsorted(self.lengths, lengths)
 
 
@@ -41,8 +41,7 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
         lengths: int array `(num_examples,)`. Tokens of the examples.
         sequence_length: int. Length of the longest bucket.
         batch_size: int. Mean number of examples in a batch, as near as integers allow.
-        multiple: int. Batch sizes are multiples of it, as replicas and micro-batches
-            need.
+        multiple: int. Batch sizes are multiples of it, for replicas and micro-batches.
 
     Example:
 
@@ -68,14 +67,19 @@ def one_bucket(sequence_length, batch_size):
 
 
 def training_batches(lengths, buckets, seed):
-    """Yields the rows of endless batches, in an order that depends on the seed alone.
+    """Yields endless batches in an order that depends only on the seed.
 
-    Each epoch adds all examples in a new order to their buckets; a full bucket becomes a
-    batch. At the end of an epoch the remaining examples move to longer buckets; less
-    than one batch of the longest bucket remains for the next epoch.
+    Each epoch adds all examples to their buckets in a new order; a full bucket becomes a
+    batch. At the end of an epoch, the remaining examples move to longer buckets, so that
+    less than a batch of the longest bucket remains for the next epoch.
 
-    Takes the examples' lengths, int array `(num_examples,)`, and `LengthBuckets`; yields
-    tuples of the rows of a batch, a list of int, and the length to pad them to.
+    Args:
+        lengths: int array `(num_examples,)`.
+        buckets: `LengthBuckets`.
+        seed: int >= 0.
+
+    Yields:
+        Tuples of the rows of a batch, a list of int, and the length to pad them to.
     """
     bucket_of = buckets.find(lengths).tolist()
     waiting = [[] for _ in buckets.lengths]
@@ -98,9 +102,9 @@ def training_batches(lengths, buckets, seed):
 
 
 def evaluation_batches(lengths, buckets):
-    """Yields batches of one pass in the order of length, as `training_batches` does.
+    """Yields the batches of one pass in the order of length, as `training_batches` does.
 
-    The last batch of each bucket is smaller.
+    The last batch of a bucket may be smaller.
     """
     in_order = np.argsort(lengths, kind="stable")
     bucket_of = buckets.find(lengths[in_order])
@@ -111,10 +115,10 @@ def evaluation_batches(lengths, buckets):
 
 
 def shuffled_batches(lengths, batch_size, random):
-    """Returns the rows of the batches of an epoch: of similar length, in random order.
+    """Returns the rows of the batches of an epoch, with rows of similar length.
 
-    Each row is in one batch. All batches are of one size but the last one, whose rows are
-    of any length.
+    Batches are in random order, and each row is in one batch. The last batch has the rest
+    of the rows, of any length.
 
     Args:
         lengths: int array `(num_rows,)`.
@@ -130,16 +134,16 @@ def shuffled_batches(lengths, batch_size, random):
 
 
 def text_batches(*columns, batch_size):
-    """Yields the rows of batches of texts of similar length, which are not tokenized.
+    """Yields the rows of batches of texts of similar length.
 
-    Their tokens are estimated by their characters.
+    The number of tokens is estimated from the characters.
 
     Args:
-        columns: A list of str, or several, of texts that are packed together.
+        columns: Lists of str. Texts of the same row are packed together.
         batch_size: int. Texts in a batch, on average.
     """
     num_characters = np.sum([[*map(len, column)] for column in columns], axis=0)
-    # Much longer texts than a row of the longest bucket are truncated by models.
+    # Models truncate texts that are longer than the longest bucket.
     lengths = np.minimum(num_characters // _CHARACTERS_A_TOKEN, LENGTHS[-1])
     buckets = make_buckets(lengths, LENGTHS[-1], batch_size)
     for rows, _ in evaluation_batches(lengths, buckets):
@@ -147,23 +151,23 @@ def text_batches(*columns, batch_size):
 
 
 def in_text_batches(call, columns, batch_size):
-    """Returns the outputs of a function, called with batches of texts of similar length.
+    """Calls a function with batches of texts of similar length, and joins the outputs.
 
     Args:
         call: Function from a list of columns to a dict of arrays `(rows, ...)`.
-        columns: List of lists of str, or of lists of str, of the same length.
+        columns: List of columns of the same length, lists of str or of lists of str.
         batch_size: int. Rows of a batch, on average.
 
     Returns:
-        Dict of arrays `(num_rows, ...)`, as of `join_batches`.
+        Dict of arrays `(num_rows, ...)`; see `join_batches`.
 
     Raises:
-        TypeError, ValueError: If a text is not one, see `check_text`.
+        TypeError, ValueError: If a text is not valid; see `check_text`.
     """
     texts = [[*map(_joined, column)] for column in columns]
     for text in itertools.chain(*texts):
         check_text(text)
-    # One row, as in most requests, needs no order.
+    # One row, as in most requests, needs no batches.
     if len(columns[0]) == 1:
         return call([[*column] for column in columns])
     batches = [*text_batches(*texts, batch_size=batch_size)]
@@ -181,12 +185,12 @@ def _joined(value):
 
 
 def join_batches(batches, outputs):
-    """Returns outputs of batches as one array, in the order of the rows.
+    """Joins the outputs of batches to one array, in the order of the rows.
 
     Args:
-        batches: List of the rows of each batch: all of `range(num_rows)`.
-        outputs: List of arrays `(batch, ...)`. Axes that differ, such as that of tokens,
-            are padded with zeros at the end, or empty strings.
+        batches: List of the rows of each batch, together `range(num_rows)`.
+        outputs: List of arrays `(batch, ...)`. Axes of different size, such as that of
+            tokens, are padded at the end with zeros or empty strings.
 
     >>> join_batches([[2, 0], [1]], [np.array([[5], [6]]), np.array([[7, 8]])])
     array([[6, 0],
@@ -202,13 +206,13 @@ def join_batches(batches, outputs):
 
 
 def training_dataset(examples, buckets, assemble, seed, start_step=0):
-    """Returns endless batches for `model.fit` that depend on seed and step alone.
+    """Returns endless batches for `model.fit` that depend only on seed and step.
 
     Args:
         examples: `Examples`.
-        buckets: `LengthBuckets`. With a single one the batches' shapes are static.
-        assemble: Function from a batch of `Examples.padded` to what `fit` takes: tuples
-            of features, targets and maybe weights.
+        buckets: `LengthBuckets`. With a single length, batches have static shapes.
+        assemble: Function from a batch of `Examples.padded` to a tuple for `fit`:
+            features, targets and maybe weights.
         seed: int >= 0.
         start_step: int >= 0. Number of batches to skip.
 

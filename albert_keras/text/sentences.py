@@ -11,7 +11,7 @@ ABBREVIATIONS = frozenset(
 )
 
 # End marks with closing quotes and brackets. Western marks need white space after them
-# (not "3.14" or "example.com"). The character set at the beginning makes the search fast.
+# (not "3.14" or "example.com"). The character class at the beginning is for speed.
 _END = re.compile(
     r"[.!?…。！？](?:"
     r"(?<=[.!?…])(?P<more>[.!?…]*)[\"'”’)\]»]*\s+"
@@ -27,7 +27,7 @@ def split_sentences(text):
     A sentence ends at `.`, `!`, `?` or `…` (with closing quotes and brackets) before
     white space, unless a lower-case letter follows, and at `。`, `！` or `？`. A full
     stop after one of `ABBREVIATIONS` or initials (`J.`, `U.S.`) does not end a sentence.
-    In doubt, text is not split: a missed break only makes a longer sentence.
+    If in doubt, text is not split: a missed break only makes a longer sentence.
 
     Libraries that split better download a model at run time (nltk, spacy, stanza) or
     are not maintained (pysbd, last released in 2021).
@@ -51,7 +51,7 @@ def split_sentences(text):
 
 
 def split_paragraphs(text):
-    """Splits text of one paragraph a line into sentences; see `split_sentences`."""
+    """Splits text of one paragraph per line into sentences; see `split_sentences`."""
     return [s for paragraph in text.splitlines() for s in split_sentences(paragraph)]
 
 

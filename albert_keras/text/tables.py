@@ -1,4 +1,4 @@
-"""Reader of tables: TSV, CSV and JSON lines."""
+"""Readers of tables: TSV, CSV and JSON lines."""
 
 import collections
 import csv
@@ -17,10 +17,10 @@ from albert_keras.text.text_files import (
 
 DELIMITERS = (",", ";", "\t")
 
-# A cell as programs quote it: quotes around it, and those within doubled.
+# A cell as programs quote it: with quotes around it, and doubled quotes inside.
 _QUOTED = re.compile(r'"([^"]|"")+"')
 
-# What keeps a cell together.
+# Rules that keep a cell together, for errors.
 _NO_TABS = "cells of TSV hold no tabs, since it has no quoting"
 _QUOTES = "in CSV a cell that holds the delimiter has quotes around it"
 
@@ -28,27 +28,26 @@ _QUOTES = "in CSV a cell that holds the delimiter has quotes around it"
 def read_table(path, header=None, *, columns=(), decoding=UTF_8, skips_broken=False):
     """Yields the rows of a table.
 
-    CSV has quoting, and between cells commas, semicolons or tabs, of which the header has
-    most. TSV has tabs and, as in GLUE's files, no quoting. In JSON lines a row is an
-    object; numbers become str, and lists of strings or numbers tuples of str.
+    CSV has quoting. Its delimiter is the comma, semicolon or tab that makes most cells of
+    the header. TSV has tabs and, as in GLUE's files, no quoting. In JSON lines a row is
+    an object; numbers become str, and lists of strings or numbers tuples of str.
 
     Args:
         path: str or path, with one of the suffixes of `TABLE_READERS`, optionally
             followed by `.gz`.
-        header: Sequence of str, or None. Column names of a TSV or CSV file without a
+        header: Sequence of str, or `None`. Column names of a TSV or CSV file without a
             header line. A first line with the last of these names is a header anyway,
             as in CoLA's test file.
-        columns: Sequence of str. Columns that the table must have; its own spelling of
-            them may differ in case and surrounding spaces.
+        columns: Sequence of str. Columns that the table must have, in a spelling that may
+            differ in case and surrounding spaces.
         decoding: `Decoding` of the file.
-        skips_broken: bool. Whether a row with more cells than columns or a quote that is
-            not closed, and a line that is no JSON object, is a row without values instead
-            of an error. Of such a quote it is the line in which the row begins; the next
-            line is the next row.
+        skips_broken: bool. Whether a broken row is a row without values instead of an
+            error: a row with more cells than columns, a row with a quote that is not
+            closed (only its first line), or a line that is not a JSON object.
 
     Yields:
         Tuples of the number of the line in which a row begins, and a dict from column to
-        str, or None for missing cells and other values of JSON.
+        str, or `None` for missing cells and other values of JSON.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -66,7 +65,7 @@ def read_table(path, header=None, *, columns=(), decoding=UTF_8, skips_broken=Fa
 def _read_tsv(path, header, columns, decoding, skips_broken):
     lines = (line.rstrip("\r\n") for line in _lines_of(path, decoding))
     rows = ((n, line.split("\t")) for n, line in enumerate(lines, start=1) if line)
-    # Whether the cells with quotes look as if a program had quoted them.
+    # Counts of cells with quotes, by whether a program seems to have quoted them.
     are_quoted = collections.Counter()
     for number, row in _name_cells(path, rows, header, columns, skips_broken, _NO_TABS):
         cells = (cell for cell in row.values() if cell and '"' in cell)
@@ -82,7 +81,7 @@ def _read_tsv(path, header, columns, decoding, skips_broken):
 
 
 def _read_csv(path, header, columns, decoding, skips_broken):
-    # Python's own limit is 131,072 characters.
+    # Python's default limit is 131,072 characters.
     csv.field_size_limit(MAX_BYTES)
     lines = _lines_of(path, decoding)
     head = list(_up_to_the_first_row(lines))
@@ -93,9 +92,9 @@ def _read_csv(path, header, columns, decoding, skips_broken):
 
 
 def _csv_rows(path, lines, delimiter, skips_broken):
-    """Yields the number of the first line, and the cells, of each row.
+    """Yields the number of the first line and the cells of each row.
 
-    A broken one is an error, or has no cells; the lines after its first are read again.
+    A broken row is an error, or has no cells; the lines after its first are read again.
     """
     number, taken, again = 1, [], collections.deque()
 
@@ -127,7 +126,7 @@ def _csv_rows(path, lines, delimiter, skips_broken):
 
 
 def _lines_of(path, decoding):
-    """Yields the lines of a table, which are text."""
+    """Yields the lines of a table, and checks that they are text."""
     for number, line in enumerate(read_lines(path, decoding), start=1):
         if "\0" in line:
             raise ValueError(
@@ -146,7 +145,7 @@ def _up_to_the_first_row(lines):
 
 
 def _delimiter_of(header_line):
-    """Returns the delimiter that makes most cells of a header; by default a comma."""
+    """Returns the delimiter that makes most cells of a header, by default a comma."""
 
     def num_cells(delimiter):
         return len(next(csv.reader(header_line.splitlines(True), delimiter=delimiter)))
@@ -173,7 +172,7 @@ def _name_cells(path, rows, header, columns, skips_broken, rule):
 
 
 def _spelt_as(columns, names):
-    """Returns names, those of `columns` as they are spelt there.
+    """Returns names in the spelling of `columns`, if they are among these.
 
     >>> _spelt_as(["text", "label"], ["ID", " Text", "label"])
     ['ID', 'text', 'label']
@@ -220,6 +219,6 @@ TABLE_READERS = {
     ".txt": _read_tsv,
     ".csv": _read_csv,
     ".jsonl": _read_json_lines,
-    # CLUE's files are JSON lines with this suffix.
+    # CLUE's JSON lines have this suffix.
     ".json": _read_json_lines,
 }

@@ -1,4 +1,4 @@
-"""Reading of text files, with errors that give the place of invalid content."""
+"""Readers of text files, with errors that locate invalid content."""
 
 import codecs
 import collections
@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from albert_keras.system.storage import open_file
 
-# Invalid UTF-8 is an error, or is replaced by U+FFFD.
+# Invalid UTF-8 is an error or becomes U+FFFD.
 ENCODING_ERRORS = ("strict", "replace")
 
-# Longest line or text in bytes. A longer one is not text, and could fill the memory.
+# Maximum length of a line or text in bytes. A longer one is no text, and could fill the
+# memory.
 MAX_BYTES = 2**26
 
-# Name of standard input in place of a file.
+# Path that means standard input.
 STANDARD_INPUT = "-"
 
 _REPLACEMENT = "\ufffd"
@@ -27,7 +28,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Decoding(NamedTuple):
-    """How the bytes of a file become text.
+    """Encoding of a text file, and treatment of errors.
 
     Attributes:
         encoding: str. Name of one of Python's encodings.
@@ -44,12 +45,12 @@ UTF_8 = Decoding()
 def read_lines(file, decoding=UTF_8):
     """Yields the lines of a text file (`.gz` is decompressed), with their line ends.
 
-    In a file without a line feed, carriage returns end them.
+    In a file without line feeds, carriage returns end lines.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If a line is not in the encoding (of UTF-8 with the byte offset), or
-            longer than `MAX_BYTES` (of other encodings in characters).
+        ValueError: If a line is not in the encoding (with the byte offset for UTF-8), or
+            longer than `MAX_BYTES` (in characters for other encodings).
     """
     with open_binary(file) as stream:
         if _is_utf_8(decoding.encoding):
@@ -66,7 +67,7 @@ def read_lines(file, decoding=UTF_8):
 
 
 def _is_utf_8(encoding):
-    """Returns whether an encoding is UTF-8 by any of its names, such as `U8`."""
+    """Returns whether an encoding is UTF-8, under any name such as `U8`."""
     try:
         return codecs.lookup(encoding).name == "utf-8"
     except LookupError:
@@ -100,10 +101,10 @@ def open_binary(file):
     """Opens a file, or `STANDARD_INPUT`, as a stream of bytes; `.gz` is decompressed.
 
     Raises:
-        ValueError: If a compressed file is damaged, with its name.
+        ValueError: If a compressed file is damaged; with its name.
     """
     if file == STANDARD_INPUT:
-        # As a whole: readers look for places in it, which a pipe does not have.
+        # The whole input, since readers seek, which a pipe cannot.
         yield io.BytesIO(sys.stdin.buffer.read())
         return
     if not str(file).endswith(".gz"):
@@ -123,7 +124,7 @@ def open_binary(file):
 def raw_lines(stream, file, start=0):
     """Yields `(offset, line)` of the lines that begin at `start` or later, as bytes.
 
-    The start can be within a line; `file` is the name for errors.
+    `start` may be within a line; `file` is the name for errors.
     """
     offset = max(start - 1, 0)
     stream.seek(offset)
@@ -149,10 +150,11 @@ def decode(content, where, offset=0, errors="strict", counts=None):
     """Decodes UTF-8 and removes a byte order mark at offset 0.
 
     Args:
-        content: bytes, at `offset` in the place `where`, named in errors.
-        where: str, or object with `__str__`.
-        errors: one of `ENCODING_ERRORS`.
-        counts: `collections.Counter`; replacements are added to `"replaced_bytes"`.
+        content: bytes.
+        where: str, or object with `__str__`. Place of the content, for errors.
+        offset: int. Offset of the content in this place, in bytes.
+        errors: str, one of `ENCODING_ERRORS`.
+        counts: `collections.Counter`. Counts replacements as `"replaced_bytes"`.
 
     Raises:
         ValueError: If the content is longer than `MAX_BYTES`, or not UTF-8.
@@ -174,12 +176,12 @@ def decode(content, where, offset=0, errors="strict", counts=None):
         text = content.decode("utf-8", "replace")
         num_present = content.count(_REPLACEMENT.encode())
         counts["replaced_bytes"] += text.count(_REPLACEMENT) - num_present
-    # Editors on Windows put a byte order mark before the first word.
+    # Editors on Windows write a byte order mark before the first word.
     return text.removeprefix("\ufeff") if offset == 0 else text
 
 
 def check_unicode(text, where, errors, counts):
-    r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON; as `decode`."""
+    r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON; see `decode`."""
     if text.isascii() or not _SURROGATE.search(text):
         return text
     if errors == "strict":
@@ -196,7 +198,7 @@ def json_object(line, where):
     """Parses a line of a JSONL file to a dict.
 
     Raises:
-        ValueError: If the line is not a JSON object; the message says `where`.
+        ValueError: If the line is not a JSON object; with the place `where`.
     """
     rule = "A JSONL line must be a JSON object."
     try:
@@ -216,7 +218,7 @@ def json_object(line, where):
 def read_json_lines(path, decoding=UTF_8, skips_broken=False):
     """Yields the number, the place for errors, and the dict of each non-blank line.
 
-    If it `skips_broken`, a line that is no JSON object is an empty dict.
+    With `skips_broken`, a line that is not a JSON object yields an empty dict.
     """
     for line_number, line in enumerate(read_lines(path, decoding), start=1):
         if line.strip():
@@ -231,7 +233,7 @@ def read_json_lines(path, decoding=UTF_8, skips_broken=False):
 
 
 class LinePlace(NamedTuple):
-    """Place of a line; its number is only counted when an error is printed."""
+    """Place of a line. Its number is counted only when an error is printed."""
 
     file: str
     offset: int  # first byte of the line (decompressed)

@@ -23,9 +23,9 @@ _BATCH_SIZE = 256
 def find_shards(source, text_column):
     """Finds the files of a prepared TFDS data set.
 
-    The source is `"tfds:NAME:SPLIT"`, as for `tfds.load`; the name can also be the
-    folder of one version. The default split is `train`. Returns a list of `(path, start,
-    stop, num_records)`: a TFRecord file, the range of records to read, and the number of
+    The source is `"tfds:NAME:SPLIT"`, as for `tfds.load`. The name can also be the folder
+    of a version; the default split is `train`. Returns a list of `(path, start, stop,
+    num_records)`: a TFRecord file, the range of records to read, and the number of
     records in the file.
 
     Raises:
@@ -42,7 +42,7 @@ def find_shards(source, text_column):
 
 
 def read_tfds_rows(source, label_is_index=False):
-    """Yields examples as rows of `read_table`: str or None, without lists and dicts."""
+    """Yields examples as rows like `read_table`'s: str or `None`, no lists or dicts."""
     for number, example in read_tfds_examples(source, label_is_index):
         cells = {
             name: None if value is None else str(value)
@@ -57,21 +57,21 @@ def read_tfds_examples(source, label_is_index=False):
 
     Args:
         source: As for `find_shards`, with its errors.
-        label_is_index: bool. Whether class labels are their numbers, as in some of
-            GLUE's files, instead of their names.
+        label_is_index: bool. Whether class labels are numbers, as in some of GLUE's
+            files, instead of names.
 
     Yields:
         Tuples of the example's number, in the order of the files, and a dict from
-        feature to str, int, float or bool, or lists and dicts of these; None for an
+        feature to str, int, float or bool, or lists and dicts of these; `None` for an
         unknown class (-1). A sequence of dicts is a dict of lists.
     """
     info, split = _find_split(source)
     tfds = import_optional("tensorflow_datasets", "datasets")
     builder = tfds.builder_from_directory(info.data_dir)
-    # By default TFDS interleaves the rows of several files.
+    # The default interleaves the rows of several files.
     in_order = tfds.ReadConfig(interleave_cycle_length=1)
     examples = builder.as_dataset(split=split, read_config=in_order)
-    # Single examples take three times as long.
+    # 3 times as fast as single examples.
     batches = tfds.as_numpy(examples.ragged_batch(_BATCH_SIZE))
     columns = (_as_json(batch, info.features, label_is_index) for batch in batches)
     yield from enumerate(itertools.chain.from_iterable(map(_rows, columns)))
@@ -100,7 +100,7 @@ def _as_json(value, feature, label_is_index):
     if hasattr(feature, "int2str"):
         label = int(value) if label_is_index else feature.int2str(max(value, 0))
         return None if value < 0 else label
-    # A float32 of 3.8 is to stay 3.8.
+    # Via str, so that the float32 3.8 stays 3.8.
     return float(str(value)) if isinstance(value, np.floating) else value.item()
 
 
@@ -163,7 +163,7 @@ def read_tfds(piece, options, counts):
     tfds = import_optional("tensorflow_datasets", "datasets")
     file, column = piece.source, options.text_column
     features = tfds.builder_from_directory(os.path.dirname(file)).info.features
-    # Only the text is parsed, not images and other features beside it.
+    # Only the text is parsed, not images and other features.
     features = tfds.features.FeaturesDict({column: features[column]})
     records = tf.data.TFRecordDataset(file).skip(piece.start)
     texts = records.take(piece.stop - piece.start).map(

@@ -1,6 +1,6 @@
-"""Text to token ids and back, in Python and in the TensorFlow graph.
+"""Tokenizers: text to token ids and back, in Python and in the TensorFlow graph.
 
-The encoders need neither Keras nor TensorFlow; the tokenizers, Keras layers, have them.
+An encoder needs neither Keras nor TensorFlow. A tokenizer is a Keras layer around it.
 """
 
 import lazy_loader

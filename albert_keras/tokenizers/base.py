@@ -11,34 +11,36 @@ import numpy as np
 
 from albert_keras.checks import check_text
 from albert_keras.presets.hub import SavesByName
+from albert_keras.tokenizers.encoder import join_rows
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of
 
-# The function that reads a tokenizer, of the classes that inherit from the one here.
+# The function that reads a tokenizer; its module imports the subclasses.
 _READER = "albert_keras.tokenizers.loading:read_tokenizer"
 
 
 class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     """A keras-hub tokenizer that delegates to an `Encoder` or to TensorFlow operations.
 
-    Python strings are encoded in Python, on any Keras backend and without TensorFlow;
-    TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Of bytes
-    that are not UTF-8 both drop those that are invalid, as Google's code does; a str with
-    a lone surrogate is an error. Subclasses set the encoder and add `_tokenize_vector`
-    and `_build_graph_tokenizer`.
+    Python strings are encoded in Python, on any Keras backend and without TensorFlow.
+    TensorFlow string tensors, as in `tf.data` and SavedModels, are encoded in the graph.
+    Both drop bytes that are not UTF-8, as Google's code does. A str with a lone surrogate
+    is an error. Subclasses set the encoder and `_options`, and add `vocabulary_argument`,
+    `_tokenize_vector` and `_build_graph_tokenizer`.
 
     Args:
-        sequence_length, add_bos, add_eos: As in keras-hub, for calls of the layer alone:
-            the length to which rows are truncated or padded, or `None`, and whether they
-            begin with `[CLS]` and end with `[SEP]`.
+        sequence_length: int, or `None`. Length to which a call of the layer truncates and
+            pads rows, as in keras-hub.
+        add_bos, add_eos: bool. Whether these rows begin with `[CLS]` and end with
+            `[SEP]`.
     """
 
     def __init__(self, sequence_length=None, add_bos=False, add_eos=False, **kwargs):
         super().__init__(**{"dtype": "int32", **kwargs})
         if "int" not in self.compute_dtype:
             raise ValueError(
-                "A tokenizer gives ids, integers, whose tokens `id_to_token` returns. "
-                f"Received: dtype={self.compute_dtype!r}. Leave it out."
+                "The dtype of a tokenizer must be an integer type. Received: "
+                f"dtype={self.compute_dtype!r}. `id_to_token` returns tokens as str."
             )
         self.sequence_length = sequence_length
         self.add_bos, self.add_eos = add_bos, add_eos
@@ -47,23 +49,22 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def _set_encoder(self, encoder):
         self._encoder = encoder
         self._graph_tokenizer = None
-        tokens = getattr(encoder, "special_tokens", [None] * 5)
-        names = ("pad", "unk", "cls", "sep", "mask")
-        for name, token in zip(names, tokens, strict=True):
-            setattr(self, f"{name}_token", token)
+        for name in ("pad", "unk", "cls", "sep", "mask"):
             token_id = getattr(encoder, f"{name}_token_id", None)
             setattr(self, f"{name}_token_id", token_id)
+            token = None if encoder is None else encoder.id_to_token(token_id)
+            setattr(self, f"{name}_token", token)
         # keras-hub's packers use these names.
         self.start_token, self.end_token = self.cls_token, self.sep_token
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
 
     @property
     def encoder(self):
-        """The `Encoder` in plain Python: it pickles and needs no TensorFlow."""
+        """The `Encoder` in plain Python. It can be pickled, and needs no TensorFlow."""
         if self._encoder is None:
             raise ValueError(
                 f"`{type(self).__name__}` must have a vocabulary. Received: None. "
-                "Pass one to the constructor, or load a preset."
+                "Pass one to the constructor or load a preset."
             )
         return self._encoder
 
@@ -73,10 +74,10 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def tokenize(self, inputs):
         """Encodes strings as token ids.
 
-        A str gives a list of int; a list or NumPy array of str a list of lists. A scalar
-        TensorFlow string tensor gives an int32 tensor; others give a ragged tensor with
-        one more dimension. With a `sequence_length`, lists are int32 arrays and ragged
-        tensors dense.
+        A str gives a list of int, and a list or NumPy array of str a list of lists. A
+        scalar TensorFlow string tensor gives an int32 tensor, another one a ragged tensor
+        with one more dimension. With a `sequence_length`, int32 arrays take the place of
+        lists, and dense tensors that of ragged ones.
         """
         # A TensorFlow tensor can exist only if TensorFlow was imported.
         tensorflow = sys.modules.get("tensorflow")
@@ -90,33 +91,24 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         try:
             rows = self.encode_batch([*map(as_text, texts)])
         except TypeError as error:
-            # The kind of keras-hub's tokenizers.
+            # keras-hub's tokenizers raise this kind.
             raise ValueError(str(error)) from error
         first, last = self._bounds()
         if first or last:
             rows = [first + row + last for row in rows]
-        if self.sequence_length is None:
+        length = self.sequence_length
+        if length is None:
             return rows
-        lengths = [min(len(row), self.sequence_length) for row in rows]
-        values = [index for row in rows for index in row[: self.sequence_length]]
-        return pad_rows(
-            offsets_of(lengths),
-            np.array(values, np.int32),
-            self.sequence_length,
-            self.pad_token_id,
-        )
+        token_ids, lengths = join_rows([row[:length] for row in rows])
+        return pad_rows(offsets_of(lengths), token_ids, length, self.pad_token_id)
 
     def _bounds(self):
-        """Returns the ids before and after those of each text, as lists."""
+        """Returns the ids to add before and after each text, as lists."""
         return [self.cls_token_id] * self.add_bos, [self.sep_token_id] * self.add_eos
 
     def _tokenize_tensor(self, strings):
         import tensorflow as tf
 
-        if strings.dtype != tf.string:
-            raise TypeError(
-                f"A tokenizer's input must be strings. Received: dtype={strings.dtype}."
-            )
         rank = strings.shape.rank
         if rank == 0:
             return self._tokenize_rows(strings[tf.newaxis])[0]
@@ -146,14 +138,14 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def tokenize_with_masks(self, strings):
         """Encodes a TensorFlow string tensor `(n,)`; `[MASK]` in it is the mask token.
 
-        The graph of `Encoder.encode_with_masks`.
+        Does in the graph what `Encoder.encode_with_masks` does in Python.
         """
         raise NotImplementedError
 
     def tokenize_with_spans(self, strings):
         """Encodes a TensorFlow string tensor `(n,)`, and locates the tokens.
 
-        The graph of `Encoder.encode_ragged_with_spans`.
+        Does in the graph what `Encoder.encode_ragged_with_spans` does in Python.
 
         Returns:
             Tuple of ragged tensors `(n, None)`: int32 ids, and the int64 start and end of
@@ -165,7 +157,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         if self._graph_tokenizer is None:
             import tensorflow as tf
 
-            # Outside of the traced function: its tensors cannot be used by others.
+            # Outside of the traced function, whose tensors other functions cannot use.
             with tf.init_scope():
                 self._graph_tokenizer = self._build_graph_tokenizer()
         return self._graph_tokenizer
@@ -183,7 +175,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         return self.encoder.decode_batch([rows])[0]
 
     def encode_batch(self, texts):
-        """Encodes a list of str as lists of ids, in Python: see `Encoder`."""
+        """Encodes a list of str as lists of ids in Python; see `Encoder`."""
         return self.encoder.encode_batch(texts)
 
     def tokenize_with_offsets(self, text):
@@ -230,12 +222,10 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def fingerprint(self):
         """Returns 16 hexadecimal digits that depend on vocabulary and options alone.
 
-        Records and models store them, so that another tokenizer can be refused.
+        Data sets and models store them, so that another tokenizer can be refused.
         """
-        # Options of every Keras layer, such as its name and dtype, change no token.
-        of_any_layer = EncoderTokenizer.get_config(self)
-        config = self.get_config()
-        options = {name: config[name] for name in config if name not in of_any_layer}
+        # As in the config, so that fingerprints in older files stay valid.
+        options = {self.vocabulary_argument: None, **self._options}
         content = json.dumps([self.get_vocabulary(), options], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -245,6 +235,9 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             "sequence_length": self.sequence_length,
             "add_bos": self.add_bos,
             "add_eos": self.add_eos,
+            # The vocabulary itself is saved as an asset.
+            self.vocabulary_argument: None,
+            **self._options,
         }
 
     def compute_output_spec(self, inputs):
@@ -253,23 +246,23 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
 
     @classmethod
     def from_preset(cls, preset, config_file="tokenizer.json", **kwargs):
-        """Loads a tokenizer from a preset folder, of a model or of a tokenizer alone.
+        """Loads a tokenizer from the preset of a model or of a tokenizer alone.
 
         keras-hub finds a tokenizer by its backbone's class. Here one tokenizer serves
         several models, so the class is read from the tokenizer's file.
 
         Args:
-            preset: str or path. A folder, a name or an address; also of files of Hugging
+            preset: str or path. A folder, a name or an address, also of files of Hugging
                 Face or keras-hub.
-            config_file: str. Name of the tokenizer's file in it.
-            **kwargs: Arguments that replace saved ones; of other libraries' files only
-                those of `load_tokenizer`.
+            config_file: str. Name of the tokenizer's file in the folder.
+            **kwargs: Arguments that replace saved ones. For files of other libraries only
+                the arguments of `load_tokenizer`.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, config_file, kwargs)
 
 
 def as_text(value):
-    """Returns bytes as a str, without those that are not UTF-8, and other values as is.
+    """Decodes bytes, dropping those that are not UTF-8; returns other values unchanged.
 
     Reference: google-research/albert tokenization.py `convert_to_unicode`.
     """

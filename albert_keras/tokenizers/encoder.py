@@ -1,4 +1,4 @@
-"""Base class of the encoders: text to token ids in plain Python."""
+"""Base class of encoders: text to token ids in plain Python."""
 
 import itertools
 import unicodedata
@@ -6,24 +6,27 @@ import warnings
 
 import numpy as np
 
-from albert_keras.checks import check_text, shown
+from albert_keras.checks import check_is_list, check_text, shown
 from albert_keras.tokenizers.ragged import offsets_of
 
-# Characters encoded in one call, which bounds the memory of the lists in between.
+# Characters encoded at once, to bound the memory of intermediate lists.
 _PART_CHARACTERS = 2**18
 
-# Characters of the first texts whose accents are counted, and the fewest words with some.
+# Characters in which accented words are counted, and the number of them for a warning.
 _CHECKED_CHARACTERS = 10_000
 _FEWEST_MARKED = 3
 
 
 class Encoder:
-    """Encodes text as token ids in plain Python: no TensorFlow, and it pickles.
+    """Encodes text as token ids in plain Python, without TensorFlow.
 
-    The Keras layers delegate to it; worker processes use it directly. Subclasses add
-    `_encode_part`, `_decode_rows`, `encode_with_masks`, `tokenize_with_offsets`,
+    Keras layers delegate to it, and worker processes use it directly, pickled. Subclasses
+    add `_encode_part`, `_decode_rows`, `encode_with_masks`, `tokenize_with_offsets`,
     `strips_accents` and `word_starts`.
-    `special_tokens` are padding, unknown, classification, separator and mask.
+
+    Args:
+        vocabulary: list of str. The token of each id.
+        special_tokens: The padding, unknown, classification, separator and mask tokens.
     """
 
     def __init__(self, vocabulary, special_tokens):
@@ -53,8 +56,8 @@ class Encoder:
         """Encodes a list of str as two arrays, without adding special tokens.
 
         Returns:
-            Tuple of the concatenated ids, int32 `(num_tokens,)`, and the offsets at
-            which each text begins and the last one ends, int64 `(num_texts + 1,)`.
+            Tuple of the concatenated ids, int32 `(num_tokens,)`, and int64
+            `(num_texts + 1,)`, the offsets where each text begins and the last one ends.
         """
         texts = _checked(texts)
         if not self._has_seen_texts:
@@ -66,14 +69,14 @@ class Encoder:
         return np.concatenate(token_ids), offsets_of(np.concatenate(num_tokens))
 
     def _check_accents(self, texts):
-        """Warns if a tenth of the first words have marks that are dropped."""
+        """Warns if a tenth of the first words have accents that are dropped."""
         words = " ".join(texts[:100])[:_CHECKED_CHARACTERS].split()
         changed = [word for word in words if self.strips_accents and _has_marks(word)]
         if len(changed) >= max(_FEWEST_MARKED, len(words) / 10):
             warnings.warn(
                 f"The tokenizer strips accents, which changes {len(changed)} of "
                 f"{len(words)} words, such as {shown(changed[0])}. For a model trained "
-                "with accents take `load_tokenizer(path, strip_accents=False)`, or "
+                "with accents, use `load_tokenizer(path, strip_accents=False)` or "
                 "--keep-accents.",
                 stacklevel=3,
             )
@@ -82,8 +85,8 @@ class Encoder:
         """Encodes a list of str and locates each token in its text.
 
         Returns:
-            Tuple of the two arrays of `encode_ragged`, and each token's start and end,
-            int32 `(num_tokens, 2)`, as `tokenize_with_offsets` gives them.
+            Tuple of the two arrays of `encode_ragged`, and int32 `(num_tokens, 2)`, the
+            start and end of each token in the characters of its text.
         """
         token_ids, spans = [], []
         for text in _checked(texts):
@@ -97,7 +100,7 @@ class Encoder:
         )
 
     def decode_batch(self, rows):
-        """Decodes lists of ids as a list of str; normalization is not undone."""
+        """Decodes lists of ids as a list of str, without undoing normalization."""
         for row in rows:
             for index in row:
                 self.id_to_token(index)
@@ -129,15 +132,14 @@ def _has_marks(word):
 
 
 def join_rows(rows):
-    """Joins lists of ids: int32 `(num_tokens,)`, and their lengths, int64."""
+    """Concatenates lists of ids; returns int32 `(num_tokens,)`, and int64 lengths."""
     num_tokens = np.array([len(row) for row in rows], np.int64)
     ids = itertools.chain.from_iterable(rows)
     return np.fromiter(ids, np.int32, num_tokens.sum()), num_tokens
 
 
 def _checked(texts):
-    if isinstance(texts, str):
-        raise TypeError(f"`texts` must be a list of str. Received: {texts!r}.")
+    check_is_list("texts", texts)
     texts = list(texts)
     for text in texts:
         check_text(text)

@@ -1,56 +1,291 @@
-"""Writing of Hugging Face's tokenizer files, by their library `tokenizers`."""
+"""Hugging Face's tokenizer files: reader, and writer by their library `tokenizers`."""
 
+import base64
+import json
+import re
 import unicodedata
 
 import tokenizers
 
-from albert_keras.system.files import write_json
+from albert_keras.checks import check_json, shown
+from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.sentence_piece_model import (
+    BYTE,
     BYTES,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    USER_DEFINED,
     WORD_MARKER,
     character_map,
     load_processor,
+    make_unigram,
     parse_model,
     peculiarities,
+    read_proto,
 )
+from albert_keras.tokenizers.vocabulary import read_vocabulary
 from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, MAX_WORD_LENGTH
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
-# What transformers' converter takes from the scores of pieces such as "2012,", so that
-# they are split as by Google's code.
+# transformers' converter subtracts this from the scores of pieces such as "2012,", so
+# that they are split as in Google's code.
 DIGIT_COMMA_PENALTY = 100
 QUOTES = ("``", "''")
+
+_WORD_PIECE_RULES = {"BertNormalizer", "BertPreTokenizer", "WordPiece"}
+# Not all of them remove white space at the ends of texts; our tokenizers always do.
+_UNIGRAM_RULES = {
+    *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Replace", "Strip"),
+    *("StripAccents", "Unigram", "WhitespaceSplit"),
+}
+# The values of a rule that our tokenizers have.
+_VALUES = {
+    "BertNormalizer": {"clean_text": [True]},
+    # Both schemes are the same after the split at white space.
+    "Metaspace": {"replacement": [WORD_MARKER], "prepend_scheme": ["always", "first"]},
+    "Replace": {
+        "pattern": [{"Regex": " {2,}"}, *({"String": quotes} for quotes in QUOTES)],
+        "content": [" ", '"'],
+    },
+    "WordPiece": {"continuing_subword_prefix": [CONTINUATION]},
+}
+# Our tokenizers have both or none.
+_BOTH = {"NFKD", "StripAccents"}
+_BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
+_DIGIT_COMMA = re.compile(r".*\d,", re.DOTALL)
+_CLASSES = (
+    *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
+)
+# Options of transformers that must have their default, the only value here.
+_FIXED_OPTIONS = {
+    "add_prefix_space": True,
+    "do_basic_tokenize": True,
+    "never_split": [],
+    "remove_space": True,
+    "sp_model_kwargs": {},
+}
+_REMEDY = "Pass another `tokenizer`, or ids instead of text."
+
+
+def is_tokenizer_file(file):
+    """Returns whether a file is the `tokenizer.json` of `tokenizers`, not of Keras."""
+    return file.name == TOKENIZER_FILE and "model" in _read_if_there(file)
+
+
+def read_tokenizer_files(file):
+    """Reads a vocabulary file and the files of Hugging Face beside it.
+
+    Args:
+        file: `pathlib.Path`. A SentencePiece model, a vocabulary of one token per line
+            with the suffix `.txt`, or a `tokenizer.json`.
+
+    Returns:
+        Tuple of the vocabulary, bytes of a SentencePiece model or a list of str; the
+        options of the tokenizer's class, a dict; and the added tokens, str by id.
+
+    Raises:
+        ValueError: If a file is damaged, or states a class, rule or option unknown here.
+    """
+    if is_tokenizer_file(file):
+        vocabulary, options, added = _read_tokenizer_json(file)
+        name = stated_class(file.parent) or ""
+        if name.startswith(("Albert", "Bert")):
+            # transformers makes the rules of these classes from their options.
+            options |= _read_options(file.parent, isinstance(vocabulary, bytes))[0]
+    else:
+        of_pieces = file.suffix != ".txt"
+        vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
+        options, added = _read_options(file.parent, of_pieces)
+    # sentence-transformers lower-cases text before the tokenizer.
+    stated = _read_if_there(file.with_name("sentence_bert_config.json"))
+    if stated.get("do_lower_case") is True:
+        options["lowercase"] = True
+    return vocabulary, options, added
+
+
+def _read_tokenizer_json(file):
+    """Reads a `tokenizer.json`; returns and raises as `read_tokenizer_files`."""
+    try:
+        # The library converts files of earlier versions.
+        content = json.loads(tokenizers.Tokenizer.from_file(str(file)).to_str())
+    except BaseException as error:  # Its errors have no class, and it may panic.
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise ValueError(
+            f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
+            f"Received: '{file}': {str(error)[:200]}"
+        ) from error
+    model = content["model"]
+    steps = [*_steps_of(content["normalizer"]), *_steps_of(content["pre_tokenizer"])]
+    names = {_name_of(part) for part in (*steps, model)}
+    added = {token["id"]: token["content"] for token in content["added_tokens"]}
+    vocabulary = model.get("vocab") or {}
+    all_ids = {*range(len(vocabulary))}
+    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == all_ids:
+        rules = next(step for step in steps if step["type"] == "BertNormalizer")
+        options = {
+            "lowercase": rules["lowercase"],
+            "strip_accents": rules["strip_accents"],
+            "split_chinese": rules["handle_chinese_chars"],
+        }
+        return sorted(vocabulary, key=vocabulary.get), options, added
+    unknown = names - _UNIGRAM_RULES | (names & _BOTH if not _BOTH <= names else set())
+    if unknown or "Metaspace" not in names:
+        raise ValueError(
+            f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
+            f"Received: '{file}' with {', '.join(sorted(unknown or names))}. {_REMEDY}"
+        )
+    special = {t["content"] for t in content["added_tokens"] if t["special"]}
+    pieces, splits = [], []
+    for index, (piece, score) in enumerate(vocabulary):
+        if _DIGIT_COMMA.fullmatch(piece):
+            splits.append(score < -DIGIT_COMMA_PENALTY)
+            score += DIGIT_COMMA_PENALTY * splits[-1]
+        pieces.append((piece, score, _type_of(index, piece, model, special, added)))
+    maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
+    characters = base64.b64decode("".join(maps))
+    patterns = [step.get("pattern") for step in steps]
+    options = {
+        "split_digit_comma": all(splits),
+        "lowercase": "Lowercase" in names,
+        "strip_accents": "StripAccents" in names,
+        "huggingface_quotes": {"String": QUOTES[0]} in patterns,
+    }
+    proto = make_unigram(pieces, characters, model["byte_fallback"])
+    beside = file.with_name("spiece.model")
+    if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(proto):
+        # It has the types of the pieces, which `tokenizer.json` lacks.
+        proto = beside.read_bytes()
+    return proto, options, added
+
+
+def _pieces_of(proto):
+    processor = load_processor(proto)
+    return processor.IdToPiece([*range(len(processor))])
+
+
+def _steps_of(part):
+    """Yields the steps of a normalizer or pre-tokenizer, dicts."""
+    inner = part and (part.get("normalizers") or part.get("pretokenizers"))
+    for step in inner or [part] * bool(part):
+        yield from _steps_of(step) if inner else [step]
+
+
+def _name_of(part):
+    """Returns the type of a part, with the values that our tokenizers do not have."""
+    known = _VALUES.get(part["type"], {})
+    others = {key: part[key] for key in known if part[key] not in known[key]}
+    return part["type"] + (f" {others}" if others else "")
+
+
+def _type_of(index, piece, model, special, added):
+    if index == model["unk_id"]:
+        return UNKNOWN
+    if piece in special:
+        return CONTROL
+    if model["byte_fallback"] and _BYTE_PIECE.fullmatch(piece):
+        return BYTE
+    return USER_DEFINED if index in added else NORMAL
+
+
+def _read_options(folder, of_pieces):
+    """Reads the options of a tokenizer from the files beside its vocabulary.
+
+    Args:
+        folder: `pathlib.Path`. It may have `tokenizer_config.json`, `added_tokens.json`
+            and the model's `config.json`.
+        of_pieces: bool. Whether the vocabulary is SentencePiece's.
+
+    Returns:
+        Tuple of arguments of the class here, a dict, and the added tokens, str by id.
+
+    Raises:
+        ValueError: If the files state a class or option unknown here.
+    """
+    file = folder / CONFIG_FILE
+    stated, config = _read_if_there(file), _read_if_there(folder / "config.json")
+    name = stated_class(folder)
+    if name and name.removesuffix("Fast") not in _CLASSES:
+        raise ValueError(
+            f"The class of a tokenizer must be one of {', '.join(_CLASSES)}. "
+            f"Received: tokenizer_class={shown(name)} in '{folder}'. {_REMEDY}"
+        )
+    for key, only in _FIXED_OPTIONS.items():
+        if stated.get(key, only) not in (only, None):
+            raise ValueError(
+                f"`{key}` must be {only!r}, as in the tokenizers of ALBERT. "
+                f"Received: {key}={shown(stated[key])} in '{file}'. {_REMEDY}"
+            )
+    names = {"do_lower_case": "lowercase"}
+    if of_pieces:
+        names["keep_accents"] = "strip_accents"
+    else:
+        names |= {"strip_accents": "strip_accents"}
+        names["tokenize_chinese_chars"] = "split_chinese"
+    options = {"huggingface_quotes": bool(stated or "model_type" in config)}
+    options = options if of_pieces else {}
+    for key, option in names.items():
+        value = stated.get(key)
+        if not isinstance(value, bool | None):
+            received = f"{key}={shown(value)} in '{file}'"
+            raise ValueError(f"`{key}` must be true or false. Received: {received}.")
+        if value is not None:
+            options[option] = value is not (key == "keep_accents")
+    return options, _added_tokens(folder, stated)
+
+
+def stated_class(folder):
+    """Returns the tokenizer class that the files of a folder state, or `None`."""
+    for name in (CONFIG_FILE, "config.json"):
+        if stated := _read_if_there(folder / name).get("tokenizer_class"):
+            return str(stated)
+    return None
+
+
+def _added_tokens(folder, stated):
+    file = folder / "added_tokens.json"
+    ids, tokens = _read_if_there(file), stated.get("added_tokens_decoder") or {}
+    check_json(ids, {str: int}, file)
+    template = {str: {"content": str}}
+    check_json(tokens, template, folder / CONFIG_FILE, "added_tokens_decoder")
+    listed = {int(i): token["content"] for i, token in tokens.items() if i.isdigit()}
+    return {index: token for token, index in ids.items()} | listed
+
+
+def _read_if_there(file):
+    return read_json(file) if file.is_file() else {}
 
 
 def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     """Writes `tokenizer_config.json` and `tokenizer.json` for transformers.
 
-    transformers 5 makes the rules of a named class itself, so that the class is general
-    where they differ.
+    transformers 5 makes the rules of `AlbertTokenizer` itself. Where they differ, the
+    files name a general class.
 
     Raises:
         ValueError: If transformers would give other ids.
     """
     is_unigram = hasattr(tokenizer.encoder, "proto")
-    theirs, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
+    fast, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
     *_, start, end, mask = tokenizer.special_tokens
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    theirs.post_processor = tokenizers.processors.TemplateProcessing(
+    fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{start} $A {end}",
         pair=f"{start} $A {end} $B:1 {end}:1",
         special_tokens=[(t, tokenizer.token_to_id(t)) for t in (start, end)],
     )
-    theirs.add_special_tokens(
+    fast.add_special_tokens(
         [
             tokenizers.AddedToken(token, lstrip=token == mask, normalized=False)
             for token in tokenizer.special_tokens
         ]
     )
-    (folder / TOKENIZER_FILE).write_text(theirs.to_str(pretty=True), "utf-8")
+    (folder / TOKENIZER_FILE).write_text(fast.to_str(pretty=True), "utf-8")
     values = {
         "model_max_length": max_sequence_length,
-        # Without them transformers 5 gives pairs no segments.
+        # Without this list transformers 5 returns no segments of pairs.
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
         **dict(zip(names, tokenizer.special_tokens, strict=True)),
         **options,
@@ -72,9 +307,9 @@ def _make_unigram(tokenizer):
         unlike.append("vowel signs, which transformers strips as accents")
     if unlike:
         raise ValueError(
-            "transformers must give the tokenizer's ids: it reads plain SentencePiece "
-            f"unigram models. Received: a model with {', '.join(unlike)}. Save it in "
-            "another format."
+            "transformers must give the same ids: it reads plain SentencePiece unigram "
+            f"models. Received: a model with {', '.join(unlike)}. Save it in another "
+            "format."
         )
     scores = load_processor(encoder.proto).GetScore([*range(len(vocabulary))])
     for index in encoder.digit_comma_splits:
@@ -82,7 +317,7 @@ def _make_unigram(tokenizer):
     model = tokenizers.models.Unigram(
         [*zip(vocabulary, scores, strict=True)], tokenizer.unk_token_id, BYTES in found
     )
-    theirs = tokenizers.Tokenizer(model)
+    fast = tokenizers.Tokenizer(model)
     known, steps = tokenizers.normalizers, []
     if rules["huggingface_quotes"]:
         steps += [known.Replace(quotes, '"') for quotes in QUOTES]
@@ -92,15 +327,15 @@ def _make_unigram(tokenizer):
         steps.append(known.Lowercase())
     if characters := character_map(encoder.proto):
         steps.append(known.Precompiled(characters))
-    theirs.normalizer = known.Sequence(steps)
+    fast.normalizer = known.Sequence(steps)
     splitters = tokenizers.pre_tokenizers
-    theirs.pre_tokenizer = splitters.Sequence(
+    fast.pre_tokenizer = splitters.Sequence(
         [splitters.WhitespaceSplit(), splitters.Metaspace()]
     )
-    theirs.decoder = tokenizers.decoders.Metaspace()
+    fast.decoder = tokenizers.decoders.Metaspace()
     is_albert = rules["huggingface_quotes"] and not found
     name = "AlbertTokenizer" if is_albert else "PreTrainedTokenizerFast"
-    return theirs, {
+    return fast, {
         "tokenizer_class": name,
         "do_lower_case": rules["lowercase"],
         "keep_accents": not rules["strip_accents"],
@@ -124,16 +359,16 @@ def _make_word_piece(tokenizer):
         max_input_chars_per_word=MAX_WORD_LENGTH,
         continuing_subword_prefix=CONTINUATION,
     )
-    theirs = tokenizers.Tokenizer(model)
-    theirs.normalizer = tokenizers.normalizers.BertNormalizer(
+    fast = tokenizers.Tokenizer(model)
+    fast.normalizer = tokenizers.normalizers.BertNormalizer(
         clean_text=True,
         handle_chinese_chars=rules.split_chinese,
         strip_accents=rules.strip_accents,
         lowercase=rules.lowercase,
     )
-    theirs.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    theirs.decoder = tokenizers.decoders.WordPiece(prefix=CONTINUATION)
-    return theirs, {
+    fast.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    fast.decoder = tokenizers.decoders.WordPiece(prefix=CONTINUATION)
+    return fast, {
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": rules.lowercase,
         "strip_accents": rules.strip_accents,

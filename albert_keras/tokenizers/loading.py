@@ -1,4 +1,4 @@
-"""Search for the vocabulary of a checkpoint, and loading of its tokenizer."""
+"""Finds the vocabulary of a checkpoint and loads its tokenizer."""
 
 import os
 import pathlib
@@ -8,46 +8,43 @@ import warnings
 from albert_keras.checks import shortened
 from albert_keras.presets.hub import check_preset, known_names, like_known, local_files
 from albert_keras.presets.preset_files import deserialize, is_own, read_object
-from albert_keras.tokenizers import huggingface_reader
-from albert_keras.tokenizers.sentence_piece_model import read_proto
+from albert_keras.tokenizers import huggingface_files
+from albert_keras.tokenizers.huggingface_files import TOKENIZER_FILE
 
-PRESET_FILE = "tokenizer.json"
 # The published names are 30k-clean.model and vocab_chinese.txt (Google), spiece.model
 # (Hugging Face) and vocabulary.spm (keras-hub).
-PATTERNS = ("*.model", "*.spm", "vocab*.txt")
-# In the folder of the weights, of a SavedModel, of a preset.
-FOLDERS = (".", "assets", "assets/tokenizer")
+_PATTERNS = ("*.model", "*.spm", "vocab*.txt")
+# Places in the folder of the weights, of a SavedModel and of a preset.
+_FOLDERS = (".", "assets", "assets/tokenizer")
 
 
-def vocabulary_files(path):
-    """Returns the vocabulary files of a folder, a checkpoint's prefix or a file.
+def find_vocabulary(path):
+    """Returns the vocabulary file of a folder, checkpoint prefix or file, or `None`.
 
-    A prefix is a path without `.index`; the vocabulary is in its folder. Of several files
-    it is, as for transformers, `tokenizer.json`, or the one of the class that is stated.
+    A prefix is a path without `.index`; its folder has the vocabulary. In a folder with
+    several files transformers' rule decides: `tokenizer.json`, or else the file of the
+    class that the config states.
+
+    Raises:
+        ValueError: If the rule does not choose one of several files.
     """
     path = pathlib.Path(path)
     if path.is_file():
-        return [path]
+        return path
     if path.is_dir():
         folder = path
     elif pathlib.Path(f"{path}.index").is_file():
         folder = path.parent
     else:
-        return []  # A missing file must not be replaced by a neighbour.
-    if huggingface_reader.is_tokenizer_file(folder / PRESET_FILE):
-        return [folder / PRESET_FILE]
-    places = [(folder / inner, each) for inner in FOLDERS for each in PATTERNS]
+        return None  # A file beside a missing one must not replace it.
+    if huggingface_files.is_tokenizer_file(folder / TOKENIZER_FILE):
+        return folder / TOKENIZER_FILE
+    places = [(folder / inner, each) for inner in _FOLDERS for each in _PATTERNS]
     found = [file for place, each in places for file in sorted(place.glob(each))]
-    name = huggingface_reader.stated_class(folder) if len(found) > 1 else None
-    if name is None:
-        return found
-    is_bert = name.startswith("Bert")
-    return [file for file in found if (file.suffix == ".txt") == is_bert]
-
-
-def find_vocabulary(path):
-    """Returns the only one of `vocabulary_files`, or `None`."""
-    found = vocabulary_files(path)
+    name = huggingface_files.stated_class(folder)
+    if name is not None and len(found) > 1:
+        is_bert = name.startswith("Bert")
+        found = [file for file in found if (file.suffix == ".txt") == is_bert]
     if len(found) > 1:
         raise ValueError(
             "A folder must hold one vocabulary. Received: "
@@ -61,19 +58,19 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     Args:
         path: str or path. A preset, a checkpoint or its folder, a SentencePiece model,
-            a vocabulary of one token a line, a `tokenizer.json` of Hugging Face; or a
+            a vocabulary of one token per line, a `tokenizer.json` of Hugging Face; or a
             name or address, see `load_checkpoint`.
         lowercase: bool, or `None` to read it from Hugging Face's `tokenizer.json` or
             `tokenizer_config.json` beside the vocabulary. Without such files it is
-            `True`, as for all released vocabularies. Presets of this package store it;
-            another value is refused.
+            `True`, as for all released vocabularies. A preset of this package stores it,
+            and another value is an error.
         strip_accents: bool or `None`, read in the same way.
 
     Returns:
-        `AlbertTokenizer` or `WordPieceTokenizer`. Doubled quotes become `"` in Hugging
-        Face's folders, as in transformers. Tokens that were added to a vocabulary are
-        found anywhere in text, those of a `WordPieceTokenizer` as words of their own; a
-        warning names those.
+        `AlbertTokenizer` or `WordPieceTokenizer`. With Hugging Face's files, doubled
+        quotes become `"`, as in transformers. An `AlbertTokenizer` finds tokens that were
+        added to the vocabulary anywhere in text; a `WordPieceTokenizer` finds them as
+        separate words, and a warning names them.
 
     Raises:
         FileNotFoundError: If there is no vocabulary.
@@ -86,79 +83,74 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     ```
     """
     path = pathlib.Path(local_files(path))
-    if is_own(path, PRESET_FILE):
-        from albert_keras.tokenizers.base import EncoderTokenizer
-
-        tokenizer = EncoderTokenizer.from_preset(path)
-        _check_its_own(tokenizer.get_config(), lowercase, strip_accents)
-        return tokenizer
-    file = find_vocabulary(path)
-    if file is None:
+    asked = {"lowercase": lowercase, "strip_accents": strip_accents}
+    tokenizer = _load(path, {n: v for n, v in asked.items() if v is not None})
+    if tokenizer is None:
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
             "a vocab.txt, a tokenizer.json, a folder with one of them or a preset, an "
             f"address such as hf://USER/MODEL, or a name ({known_names()}). "
             f"Received: '{path}'{like_known(path)}, {_content_of(path)}."
         )
-    # Here, since these need Keras.
-    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
-    from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
+    return tokenizer
 
-    of_pieces = file.suffix != ".txt"
-    if huggingface_reader.is_tokenizer_file(file):
-        vocabulary, options, added = huggingface_reader.read_tokenizer_file(file)
-        of_pieces = isinstance(vocabulary, bytes)
-        name = huggingface_reader.stated_class(file.parent) or ""
-        if name.startswith(("Albert", "Bert")):
-            # Of a named class transformers makes the rules by its options.
-            options |= huggingface_reader.read_options(file.parent, of_pieces)[0]
-    else:
-        vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
-        options, added = huggingface_reader.read_options(file.parent, of_pieces)
-    if huggingface_reader.read_lowercases(file.parent):
-        options["lowercase"] = True
-    asked = {"lowercase": lowercase, "strip_accents": strip_accents}
-    options |= {name: value for name, value in asked.items() if value is not None}
-    kind = AlbertTokenizer if of_pieces else WordPieceTokenizer
-    return _with_added(kind(vocabulary, **options), added, file)
+
+def _load(path, asked):
+    """Returns the tokenizer at a local path, or `None`; see `load_tokenizer`."""
+    if is_own(path, TOKENIZER_FILE):
+        return _load_own(path, TOKENIZER_FILE, asked, may_change=False)
+    file = find_vocabulary(path)
+    if file is None:
+        return None
+    # These import Keras.
+    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
+    from albert_keras.tokenizers.word_piece import WordPieceTokenizer
+
+    vocabulary, options, added = huggingface_files.read_tokenizer_files(file)
+    is_model = isinstance(vocabulary, bytes)
+    kind = AlbertTokenizer if is_model else WordPieceTokenizer
+    return _with_added(kind(vocabulary, **options | asked), added, file)
 
 
 def read_tokenizer(cls, preset, config_file, options):
     """Returns a tokenizer of a class; see `EncoderTokenizer.from_preset`."""
-    preset = check_preset(preset)
-    path = pathlib.Path(preset, config_file)
-    if is_own(preset, config_file) or not vocabulary_files(preset):
-        tokenizer = _load_own(path, options)
-        tokenizer.load_preset_assets(preset)
+    folder = check_preset(preset)
+    if is_own(folder, config_file):
+        tokenizer = _load_own(folder, config_file, options)
     else:
-        tokenizer = load_tokenizer(preset, **options)
+        tokenizer = load_tokenizer(folder, **options)
     if not isinstance(tokenizer, cls):
         raise ValueError(
             f"The preset must hold a `{cls.__name__}`. "
-            f"Received: preset={preset!r} with a `{type(tokenizer).__name__}`."
+            f"Received: preset={folder!r} with a `{type(tokenizer).__name__}`."
         )
     return tokenizer
 
 
-def _load_own(file, options):
-    """Returns the tokenizer in a preset's file, without its assets."""
+def _load_own(folder, config_file, options, may_change=True):
+    """Returns the tokenizer of a preset; `options` replace its own if they may change."""
     # Registers the classes of the tokenizers.
     import albert_keras.tokenizers.sentence_piece
     import albert_keras.tokenizers.word_piece  # noqa: F401
 
-    if not file.is_file():
-        raise ValueError(
-            f"A tokenizer preset must have a file {file.name!r}. "
-            f"Received: preset={str(file.parent)!r}."
-        )
-    content = read_object(file.parent, file.name)
-    if any(content["config"].get(name) is not None for name in ("proto", "vocabulary")):
+    file = pathlib.Path(folder, config_file)
+    content = read_object(folder, config_file)
+    config = content["config"]
+    if any(config.get(name) is not None for name in ("proto", "vocabulary")):
         raise ValueError(
             "A tokenizer preset must have its vocabulary in its assets. "
             f"Received: '{file}' with one."
         )
-    content["config"].update(options)
-    return deserialize(content, file)
+    for name, value in options.items():
+        if not may_change and value != config.get(name):
+            raise ValueError(
+                "`lowercase` and `strip_accents` must be those of the preset. Received: "
+                f"{name}={value}, where it is {config.get(name)}. Leave it out."
+            )
+    config.update(options)
+    tokenizer = deserialize(content, file)
+    tokenizer.load_preset_assets(str(folder))
+    return tokenizer
 
 
 def _content_of(path):
@@ -176,7 +168,7 @@ def _with_added(tokenizer, added, file):
     tokens = {index: token for index, token in others.items() if index >= size}
     if [*tokens] != [*range(size, size + len(tokens))]:
         raise ValueError(
-            "Added tokens must have the ids after the vocabulary's. Received: "
+            "Added tokens must have ids that continue the vocabulary's. Received: "
             f"{shortened(str(tokens))} for '{file}' of {size}. Pass another `tokenizer`."
         )
     if not others:
@@ -185,23 +177,12 @@ def _with_added(tokenizer, added, file):
     lost = [t for i, t in others.items() if i not in tokenizer.tokenize(f"0{t}0")]
     if lost:
         warnings.warn(
-            f"Of the tokens that were added to '{file}', which transformers finds "
-            "anywhere in text, this tokenizer finds these at most as words of their own: "
+            f"Tokens were added to '{file}'. transformers finds them anywhere in text, "
+            "this tokenizer at most as separate words: "
             f"{shortened(', '.join(lost))}.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return tokenizer
-
-
-def _check_its_own(config, lowercase, strip_accents):
-    """Checks that the options given by the caller equal those of the tokenizer."""
-    asked = {"lowercase": lowercase, "strip_accents": strip_accents}
-    for name, value in asked.items():
-        if value is not None and value != config.get(name):
-            raise ValueError(
-                "`lowercase` and `strip_accents` must be those of the preset. "
-                f"Received: {name}={value}, where it is {config.get(name)}. Leave it out."
-            )
 
 
 def find_tokenizer(path, tokenizer, vocabulary_size):
@@ -210,30 +191,30 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
     Args:
         path: str or path of a preset or checkpoint, or `None`.
         tokenizer: Tokenizer of this package; str or path for `load_tokenizer`; `None`
-            for the one beside the checkpoint, with a warning if it cannot be read; or
-            `False` for none.
+            for the one of the checkpoint, with a warning if it cannot be read; or `False`
+            for none.
         vocabulary_size: int. Rows of the token table.
 
     Raises:
-        ValueError: If it has more pieces than the table has rows.
+        ValueError: If it has more tokens than the table has rows.
     """
     from albert_keras.tokenizers.base import EncoderTokenizer
 
     if tokenizer is None and path is not None:
         try:
-            tokenizer = load_tokenizer(path) if vocabulary_files(path) else None
+            tokenizer = _load(path, {})
         except ValueError as error:
             warnings.warn(f"The model has no tokenizer: {error}", stacklevel=4)
     if tokenizer is None or tokenizer is False:
         return None
     if not isinstance(tokenizer, EncoderTokenizer):
-        # Of another object the error shows what it is.
+        # As a str, so that the error shows an object of another kind.
         tokenizer = load_tokenizer(str(tokenizer))
     check_vocabulary_size(tokenizer, vocabulary_size)
     num_unused = vocabulary_size - tokenizer.vocabulary_size()
     if num_unused:
         warnings.warn(
-            f"The token table has {num_unused} more rows than the tokenizer has pieces, "
+            f"The token table has {num_unused} more rows than the tokenizer has tokens, "
             f"{tokenizer.vocabulary_size()}: the last rows are not used.",
             stacklevel=4,
         )
@@ -241,14 +222,14 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
 
 
 def check_vocabulary_size(tokenizer, vocabulary_size):
-    """Checks that a token table has a row for each piece of a tokenizer."""
-    num_pieces = tokenizer.vocabulary_size()
-    if num_pieces > vocabulary_size:
+    """Checks that a token table has a row for each token of a tokenizer."""
+    num_tokens = tokenizer.vocabulary_size()
+    if num_tokens > vocabulary_size:
         raise ValueError(
-            "The token table must have a row for each piece of the tokenizer. Received: "
-            f"a tokenizer of {num_pieces} pieces, a model of {vocabulary_size}. Pass the "
+            "The token table must have a row for each token of the tokenizer. Received: "
+            f"a tokenizer of {num_tokens} tokens, a model of {vocabulary_size}. Pass the "
             "model's own `tokenizer`, or `tokenizer=False` and call `resize_vocabulary`; "
-            f"`convert --vocabulary-size {num_pieces}` does that."
+            f"`convert --vocabulary-size {num_tokens}` does that."
         )
 
 

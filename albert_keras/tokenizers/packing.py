@@ -1,7 +1,7 @@
 """Packing of segments as `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
 
-The one place that knows this layout. `pack_segments` packs ragged NumPy arrays, for
-data preparation and fine-tuning, without TensorFlow. `pack_tensors` is the same in a
+Only this module knows the layout. `pack_segments` packs ragged NumPy arrays without
+TensorFlow, for data preparation and fine-tuning. `pack_tensors` does the same in a
 TensorFlow graph, for `tf.data`, SavedModel and TFLite. Both truncate by `kept_lengths`.
 """
 
@@ -21,17 +21,17 @@ class Segments(NamedTuple):
 
 
 def whole_texts(token_ids, offsets):
-    """Returns the `Segments` of whole texts, as `Encoder.encode_ragged` returns them."""
+    """Returns the `Segments` of whole texts from the arrays of `encode_ragged`."""
     return Segments(token_ids, offsets[:-1], np.diff(offsets))
 
 
 def num_special_tokens(num_segments):
-    """Returns the number of special tokens that a row of segments is packed with."""
+    """Returns the number of special tokens in a row."""
     return 1 + num_segments
 
 
 def room_in(sequence_length, num_segments):
-    """Returns the number of tokens of a row without special tokens, at least 1."""
+    """Returns the room of a row, its length without special tokens, at least 1."""
     num_special = num_special_tokens(num_segments)
     if sequence_length <= num_special:
         raise ValueError(
@@ -44,9 +44,9 @@ def room_in(sequence_length, num_segments):
 def kept_lengths(lengths, room, arrays=np):
     """Returns how many tokens of each of one or two segments are kept.
 
-    The longer segment of a pair is truncated first; of two that are both too long, the
-    first keeps the odd token. `lengths` are int `(num_rows,)`, `room` is the number of
-    tokens of a row without special tokens, and `arrays` NumPy or TensorFlow.
+    The longer segment of a pair is truncated first. If both are too long, the first one
+    keeps the odd token. `lengths` are int `(num_rows,)`, `room` is that of `room_in`, and
+    `arrays` is NumPy or TensorFlow.
 
     Reference: google-research/albert classifier_utils.py `_truncate_seq_pair`.
     """
@@ -58,7 +58,7 @@ def kept_lengths(lengths, room, arrays=np):
 
 
 def truncate(segments, sequence_length):
-    """Returns the beginnings of one or two `Segments` that fit in rows of a length."""
+    """Returns the beginnings of one or two `Segments` that fit in `sequence_length`."""
     room = sequence_length - num_special_tokens(len(segments))
     lengths = kept_lengths([segment.lengths for segment in segments], room)
     return [
@@ -71,16 +71,15 @@ def pack_segments(segments, cls_id, sep_id, *, keep_empty=True):
     """Packs the segments of each row with special tokens around them.
 
     Args:
-        segments: List of one or two `Segments` of the same number of rows, which are not
+        segments: List of one or two `Segments` of the same number of rows. They are not
             truncated.
         cls_id, sep_id: int. Ids of the special tokens.
         keep_empty: bool. Whether an empty second segment still has its [SEP].
 
     Returns:
-        Tuple of `offsets`, int64 `(num_rows + 1,)`, where the rows begin in the arrays
-        of tokens, and a dict of these arrays, `(num_tokens,)`: `token_ids`, of the
-        segments' type, and int32 `segment_ids`, the number of the segment, whose [SEP]
-        belongs to it.
+        Tuple of int64 `(num_rows + 1,)`, the offsets of the rows, and a dict of arrays
+        `(num_tokens,)`: `token_ids`, of the segments' type, and int32 `segment_ids`, the
+        number of the segment. A [SEP] belongs to the segment before it.
 
     >>> first = whole_texts(np.array([11, 12, 13]), np.array([0, 2, 3]))
     >>> second = whole_texts(np.array([21, 22]), np.array([0, 1, 2]))
@@ -88,8 +87,8 @@ def pack_segments(segments, cls_id, sep_id, *, keep_empty=True):
     >>> np.split(arrays["token_ids"], offsets[1:-1])
     [array([ 2, 11, 12,  3, 21,  3]), array([ 2, 13,  3, 22,  3])]
     """
-    # One table to gather from, with the special tokens at its end. Segments may share
-    # their array.
+    # One table to gather from, with the special tokens at its end. Segments may share an
+    # array.
     parts = {id(segment.token_ids): segment.token_ids for segment in segments}
     special = np.array([cls_id, sep_id], segments[0].token_ids.dtype)
     table = np.concatenate([*parts.values(), special])
@@ -125,7 +124,7 @@ def pack_tensors(segments, tokenizer, sequence_length):
     Args:
         segments: List of one or two int32 ragged tensors `(batch, None)`, or of int32
             tensors `(None,)` of one text.
-        tokenizer: Gives `cls_token_id`, `sep_token_id` and `pad_token_id`.
+        tokenizer: Has `cls_token_id`, `sep_token_id` and `pad_token_id`.
         sequence_length: int, in tokens.
 
     Returns:
@@ -140,8 +139,8 @@ def pack_tensors(segments, tokenizer, sequence_length):
         packed = pack_tensors(batch, tokenizer, sequence_length)
         return {name: rows[0] for name, rows in packed.items()}
     room = sequence_length - num_special_tokens(len(segments))
-    # (num_segments, batch, 1): together, so that another number of rows is refused and
-    # not broadcast.
+    # (num_segments, batch, 1). Stacked, so that segments of different numbers of rows are
+    # an error and are not broadcast.
     lengths = tf.stack([tf.cast(ids.row_lengths(), tf.int32) for ids in segments])
     lengths = tf.unstack(lengths[..., tf.newaxis])
     position = tf.range(sequence_length)[tf.newaxis, :]
@@ -168,16 +167,16 @@ def pack_tensors(segments, tokenizer, sequence_length):
 
 
 def trim_tensors(features):
-    """Removes the padding that all rows of a batch end with, in a TensorFlow graph.
+    """Removes the padding at the end of all rows of a batch, in a TensorFlow graph.
 
-    One token a row is kept at least, so that a batch may have no rows.
+    Rows keep at least one token, so that a batch may have no rows.
 
     Args:
         features: Dict of tensors `(batch, sequence_length)`, as `pack_tensors` returns
             them.
 
     Returns:
-        Dict of tensors `(batch, length)`, `length` being that of the longest row.
+        Dict of tensors `(batch, length)`, where `length` is that of the longest row.
     """
     import tensorflow as tf
 

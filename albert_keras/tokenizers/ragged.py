@@ -1,10 +1,10 @@
-"""Index arithmetic on ragged arrays: rows of different lengths, stored end to end."""
+"""Index arithmetic for ragged arrays: rows of different lengths, stored end to end."""
 
 import numpy as np
 
 
 def offsets_of(lengths):
-    """Returns where rows of given lengths begin and end, int64 `(num_rows + 1,)`.
+    """Returns the offsets where rows begin and end, int64 `(num_rows + 1,)`.
 
     >>> offsets_of([2, 3]).tolist()
     [0, 2, 5]

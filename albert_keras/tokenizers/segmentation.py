@@ -1,4 +1,4 @@
-"""Word segmenters for Chinese, whose characters are tokens of their own."""
+"""Word segmenters for Chinese, in which each character is a token."""
 
 import functools
 import itertools
@@ -7,37 +7,34 @@ import warnings
 
 import numpy as np
 
-from albert_keras.checks import check_choice, import_optional
+from albert_keras.checks import import_optional
 from albert_keras.tokenizers.word_piece_encoder import WordPieceEncoder
 from albert_keras.tokenizers.word_splitting import CHINESE
 
 
 def make_segmenter(name, encoder):
-    """Builds a segmenter by its name, a key of `SEGMENTERS`; `None` gives `None`."""
-    if name is None:
-        return None
-    check_choice("word_segmenter", name, SEGMENTERS)
-    return SEGMENTERS[name](encoder)
+    """Builds a segmenter by its name, a key of `SEGMENTERS`, or returns `None`."""
+    return SEGMENTERS[name](encoder) if name else None
 
 
 class JiebaSegmenter:
     """Encodes texts by a `WordPieceEncoder` and finds the words of Chinese.
 
-    A call with a list of str returns the two arrays of `Encoder.encode_ragged`, and
-    whether each token begins a word, bool `(num_tokens,)`: by jieba for Chinese
-    characters that are tokens, by the vocabulary's `##` for others.
+    A call with a list of str returns the two arrays of `Encoder.encode_ragged`, and bool
+    `(num_tokens,)`, whether each token begins a word. jieba decides for tokens of one
+    Chinese character, the vocabulary's `##` for others.
 
     Reference: brightmart/albert_zh create_pretraining_data.py `get_new_segment`, which
-    marks later characters of a word with `##`; differs in that words may be longer than
+    marks later characters of a word with `##`. Unlike there, words may be longer than
     three characters, and only jieba's words count.
     """
 
     def __init__(self, encoder):
         if not isinstance(encoder, WordPieceEncoder):
             raise ValueError(
-                "Chinese words are found among the characters of a WordPiece vocabulary. "
+                "`word_segmenter` needs a WordPiece vocabulary of Chinese characters. "
                 f"Received: a {type(encoder).__name__}. "
-                "Leave `word_segmenter` out, or take a WordPiece vocabulary."
+                "Leave `word_segmenter` out, or use a WordPiece vocabulary."
             )
         self._encoder = encoder
         self._tokens = np.array(encoder.get_vocabulary(), object)
@@ -51,11 +48,13 @@ class JiebaSegmenter:
         word_starts = self._encoder.word_starts[token_ids]
         chinese = np.flatnonzero(self._is_chinese[token_ids])
         characters = "".join(self._tokens[token_ids[chinese]])
-        # A run of Chinese characters ends at another token and at the end of its text.
-        begins_run = (np.diff(chinese, prepend=-2) > 1) | np.isin(chinese, offsets)
-        bounds = [*np.flatnonzero(begins_run), len(chinese)]
-        runs = [characters[start:end] for start, end in itertools.pairwise(bounds)]
-        lengths = np.array([len(word) for run in runs for word in self._cut(run)], int)
+        # A phrase of Chinese characters ends at another token or at the end of its text.
+        begins = (np.diff(chinese, prepend=-2) > 1) | np.isin(chinese, offsets)
+        bounds = [*np.flatnonzero(begins), len(chinese)]
+        phrases = [characters[start:end] for start, end in itertools.pairwise(bounds)]
+        lengths = np.array(
+            [len(w) for phrase in phrases for w in self._cut(phrase)], int
+        )
         word_starts[chinese] = False
         word_starts[chinese[np.cumsum(lengths) - lengths]] = True
         return token_ids, offsets, word_starts
@@ -68,12 +67,12 @@ SEGMENTERS = {"jieba": JiebaSegmenter}
 def _load_jieba():
     """Returns jieba's function that splits a text into a list of words."""
     with warnings.catch_warnings():
-        # Invalid escapes in its patterns, and its import of pkg_resources.
+        # Its patterns have invalid escapes, and it imports pkg_resources.
         warnings.simplefilter("ignore")
         jieba = import_optional("jieba", "chinese")
     tokenizer = jieba.Tokenizer()
-    # Otherwise jieba writes to standard error, and a cache to the temporary folder, from
-    # which it would load a file that another user put there.
+    # Otherwise jieba writes to standard error, and reads and writes a cache in the
+    # temporary folder, where another user may have put a file.
     frequencies = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.FREQ, tokenizer.total = frequencies
     tokenizer.initialized = True

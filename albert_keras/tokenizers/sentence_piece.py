@@ -22,9 +22,9 @@ PROTO_FILE = "vocabulary.spm"
 class AlbertTokenizer(EncoderTokenizer):
     """ALBERT's tokenizer: Google's preprocessing, then SentencePiece.
 
-    Models may be of every kind of SentencePiece. Python strings and TensorFlow string
-    tensors give the same ids, with two exceptions: the lower case of characters newer
-    than Unicode 13, and segmentations of equal score, such as `8 88` and `88 8`, where
+    Reads every kind of SentencePiece model. Python strings and TensorFlow string tensors
+    give the same ids, with two exceptions: the lower case of characters newer than
+    Unicode 13, and segmentations of equal score, such as `8 88` and `88 8`, where
     rounding decides (2 of 103,387 lines of English and Chinese).
 
     Args:
@@ -36,8 +36,8 @@ class AlbertTokenizer(EncoderTokenizer):
         huggingface_quotes: bool. Turns ` `` ` and `''` into `"`, as transformers does
             and Google's code does not.
         split_digit_comma: bool. Splits pieces such as `▁2012,` into `▁2012` and `,`.
-        mask_in_text: bool. Encodes `[MASK]` in text, with white space before it, as the
-            mask token; otherwise as ordinary text.
+        mask_in_text: bool. Whether `[MASK]` in text is the mask token, with white space
+            before it, or ordinary text.
         **kwargs: `sequence_length`, `add_bos`, `add_eos` of `EncoderTokenizer`, and
             arguments of `keras.layers.Layer`.
 
@@ -54,6 +54,8 @@ class AlbertTokenizer(EncoderTokenizer):
     Reference: Lan et al. 2020, section 3.1 (tokenized with SentencePiece as in XLNet);
     google-research/albert `tokenization.py`, `encode_pieces`.
     """
+
+    vocabulary_argument = "proto"
 
     def __init__(
         self,
@@ -86,11 +88,11 @@ class AlbertTokenizer(EncoderTokenizer):
         self._set_encoder(encoder)
 
     def fused_proto(self):
-        """Returns a model with preprocessing compiled in: see `SentencePieceEncoder`."""
+        """Returns a model with preprocessing compiled in; see `SentencePieceEncoder`."""
         return self.encoder.fused_proto()
 
     def with_masks(self):
-        """Returns the tokenizer, or one like it, that reads `[MASK]` in text."""
+        """Returns a tokenizer like this one that reads `[MASK]` in text."""
         if self.encoder.mask_in_text:
             return self
         options = {**self._options, "mask_in_text": True}
@@ -112,10 +114,6 @@ class AlbertTokenizer(EncoderTokenizer):
 
     def load_assets(self, dir_path):
         self.set_proto(pathlib.Path(dir_path, PROTO_FILE))
-
-    def get_config(self):
-        # The model itself is saved as an asset.
-        return {**super().get_config(), "proto": None, **self._options}
 
     def tokenize_with_masks(self, strings):
         return self.with_masks().tokenize(strings)
@@ -144,8 +142,8 @@ class AlbertTokenizer(EncoderTokenizer):
         images, *places = locate_pieces(
             strings, prepared, spans, found, encoder.preprocessing, encoder.invisible
         )
-        # Between segmentations of equal score, the tokenizer with places may choose
-        # another one.
+        # The tokenizer that locates pieces may choose another one of several
+        # segmentations of equal score.
         ids = self._tokenize_pieces(prepared)
         lengths = tf.constant(encoder.piece_lengths)
         starts, ends = move_places(
@@ -175,19 +173,16 @@ class AlbertTokenizer(EncoderTokenizer):
     def _parts_of(self, ids):
         """Returns the tokens of pieces by the digit-comma rule, `(num_pieces, None, 3)`.
 
-        Of each, int64, the id, and the characters from the token's start and end to the
-        end of the piece; of a whole piece no id, -1 and 0.
+        The values, int64, are a token's id and the numbers of characters from its start
+        and its end to the end of the piece; 0, -1 and 0 for a whole piece.
         """
         import tensorflow as tf
 
         from albert_keras.tokenizers.tensor_characters import look_up
 
-        rows = [[(0, -1, 0)]]
-        for piece, parts in self.encoder.digit_comma_splits.items():
-            lengths = self.encoder.digit_comma_lengths[piece]
-            ends = np.cumsum(lengths[::-1])[::-1].tolist()
-            rows.append([*zip(parts, ends, [*ends[1:], 0], strict=True)])
-        pieces = np.array([*self.encoder.digit_comma_splits], np.int32)
+        parts = self.encoder.digit_comma_parts
+        rows = [[(0, -1, 0)], *parts.values()]
+        pieces = np.array([*parts], np.int32)
         table = tf.RaggedTensor.from_row_lengths(
             np.concatenate(rows), [len(row) for row in rows]
         )
@@ -216,8 +211,8 @@ class AlbertTokenizer(EncoderTokenizer):
     def _build_graph_tokenizer(self):
         """Returns a function that gives TensorFlow's tokenizer.
 
-        The fast one takes half of the time, and breaks ties as Python does, but does not
-        know all kinds of models.
+        The fast one is twice as fast, and breaks ties as Python does, but does not know
+        all kinds of models.
         """
         import tensorflow_text as tf_text
 
@@ -231,7 +226,7 @@ class AlbertTokenizer(EncoderTokenizer):
 def split_digit_commas(ids, splits):
     """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
 
-    TFLite cannot gather from a ragged table, so the table is padded with -1.
+    The table of splits is padded with -1: TFLite cannot gather from a ragged one.
     """
     import tensorflow as tf
 
@@ -251,15 +246,15 @@ def split_digit_commas(ids, splits):
     ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
     values = tf.boolean_mask(table, is_piece)
     row_splits = tf.gather(ends, ids.row_splits)
-    # The checks would be fifty operations a call.
+    # Validation would add fifty operations to each call.
     return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
 
 
 def _tokenizer_of_any_kind(proto):
-    """Returns TensorFlow's tokenizer of a model, made anew where it is used.
+    """Returns a new TensorFlow tokenizer of a model.
 
-    It is a resource: a SavedModel cannot have the one of another graph, and outside of a
-    graph TensorFlow may delete it after the call.
+    The tokenizer is a resource: a SavedModel cannot use one of another graph, and outside
+    of a graph TensorFlow may delete it after the call.
     """
     import tensorflow_text as tf_text
 

@@ -19,8 +19,8 @@ SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
 # As long as "[MASK]", so that offsets do not change.
 MASK_STAND_IN = MASK_CHARACTER.rjust(len(MASK))
 
-# SentencePiece starts a thread for each processor at each call with a list: 0.3 ms, in
-# which it encodes so many characters one text at a time.
+# For each list, SentencePiece starts a thread per processor. That takes 0.3 ms, the time
+# to encode about so many characters one text at a time.
 FEWEST_FOR_THREADS = 3000
 
 # The punctuation of Google's `_is_start_piece_sp`, which lacks `'`, `<`, `=` and `>`.
@@ -42,21 +42,17 @@ class SentencePieceEncoder(Encoder):
         # In the order of the arguments of `preprocess_text`.
         names = ("lowercase", "strip_accents", "huggingface_quotes")
         self.preprocessing = {name: preprocessing[name] for name in names}
+        self.strips_accents = preprocessing["strip_accents"]
         self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
         self.running_proto = proto
         if mask_in_text:
             self.running_proto = sentence_piece_model.with_mask_for_text(proto)
         self._processor = sentence_piece_model.load_processor(self.running_proto)
-        self._digit_commas = self._find_digit_commas() if split_digit_comma else {}
+        self.digit_comma_parts = self._find_digit_commas() if split_digit_comma else {}
         self.digit_comma_splits = {
-            index: [self._processor.PieceToId(piece) for piece in pieces]
-            for index, pieces in self._digit_commas.items()
-        }
-        # Characters of these pieces, without the marker of words.
-        self.digit_comma_lengths = {
-            index: [len(piece.removeprefix(WORD_MARKER)) for piece in pieces]
-            for index, pieces in self._digit_commas.items()
+            index: [new_index for new_index, _, _ in parts]
+            for index, parts in self.digit_comma_parts.items()
         }
         self._is_digit_comma = np.zeros(len(pieces), bool)  # (vocabulary_size,)
         self._is_digit_comma[list(self.digit_comma_splits)] = True
@@ -96,25 +92,22 @@ class SentencePieceEncoder(Encoder):
         )
 
     @property
-    def strips_accents(self):
-        return self.preprocessing["strip_accents"]
-
-    @property
     def invisible(self):
-        """Characters that are no part of a token at the ends of its place, a str."""
+        """Characters that are cut off at both ends of a token's span, a str."""
         return sentence_piece_model.invisible_characters(self.proto)
 
     @functools.cached_property
     def found_lengths(self):
-        """Characters of the added tokens that text has anywhere, a dict by id.
+        """Number of characters of each added token that is found anywhere, a dict by id.
 
-        SentencePiece gives their place to the next token, and an end where they start.
+        SentencePiece ends these tokens where they start, and counts their characters to
+        the next token.
         """
         return sentence_piece_model.found_lengths(self.running_proto)
 
     @functools.cached_property
     def piece_lengths(self):
-        """Characters of each piece, int64 `(vocabulary_size,)`; an unknown one has 1."""
+        """Characters of each piece, int64 `(vocabulary_size,)`, 1 for the unknown one."""
         lengths = np.array([*map(len, self._vocabulary)], np.int64)
         lengths[self.unk_token_id] = 1
         return lengths
@@ -132,9 +125,9 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        For TFLite, which runs SentencePiece but no other string operation. Its ids are
-        those of `encode_batch` before the digit-comma rule, except for text with a Greek
-        final sigma.
+        TFLite needs it, which runs SentencePiece but no other string operation. The model
+        gives the ids of `encode_batch` before the digit-comma rule, except for text with
+        a Greek final sigma.
         """
         replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
@@ -166,17 +159,19 @@ class SentencePieceEncoder(Encoder):
         num_parts[is_split] = [len(part) for part in parts]
         new_ids = np.repeat(token_ids, num_parts)  # (num_new_tokens,)
         new_ids[np.repeat(is_split, num_parts)] = [*itertools.chain(*parts)]
-        # Among the new ids, the offsets of the old ones and then of the texts.
+        # Offsets of the texts among the new ids.
         offsets = offsets_of(num_parts)[offsets_of(num_tokens)]  # (num_texts + 1,)
         return new_ids, np.diff(offsets)
 
     def _find_digit_commas(self):
         """Finds pieces such as `▁2012,` and the pieces that replace them.
 
+        Returns a dict from an id to a list of tuples of a new id, and the numbers of
+        characters from the new piece's start and end to the end of the old one.
+
         Google's code encodes such a piece again in each text, but the result depends on
-        the piece alone. A word marker that the second encoding adds is removed. This is
-        the intention of Google's code (in Python 3 it compares bytes with str), and
-        transformers does it.
+        the piece alone. A word marker that the second encoding adds is removed, as in
+        transformers. Google's code intends it, but in Python 3 compares bytes with str.
         """
         found = {}
         for index, piece in enumerate(self._vocabulary):
@@ -186,26 +181,30 @@ class SentencePieceEncoder(Encoder):
                 if not piece.startswith(WORD_MARKER):
                     head[0] = head[0].removeprefix(WORD_MARKER)
                 head[-1] = head[-1].removesuffix(WORD_MARKER)
-                found[index] = [*filter(None, head), ","]
+                found[index] = parts = []
+                from_end = 0
+                for part in (",", *filter(None, reversed(head))):
+                    from_start = from_end + len(part.removeprefix(WORD_MARKER))
+                    new_index = self._processor.PieceToId(part)
+                    parts.insert(0, (new_index, from_start, from_end))
+                    from_end = from_start
         return found
 
     def _locate_parts(self, index, text):
         """Yields the spans in `text` of the tokens that replace the piece `index`."""
-        if index not in self._digit_commas:
-            yield 0, len(text)
-            return
-        lengths = self.digit_comma_lengths[index]
-        positions, end = range(len(text) + 1), 0
-        if len(text) != sum(lengths):
+        size = len(text)
+        parts, positions = self.digit_comma_parts.get(index), range(size + 1)
+        if parts is None:
+            parts = [(index, size, 0)]
+        elif parts[0][1] != size:
             normalized, positions = self._processor.Normalize(text, with_offsets=True)
-            end = len(normalized) - sum(lengths)
-        for length in lengths:
-            start, end = end, end + length
-            yield positions[start], positions[end]
+            size = len(normalized)
+        for _, from_start, from_end in parts:
+            yield positions[size - from_start], positions[size - from_end]
 
 
 def _call_with_each(function, items):
-    """Returns a list of what a function of SentencePiece gives for each item."""
+    """Calls a function of SentencePiece with each item, or with all; returns a list."""
     if sum(map(len, items)) < FEWEST_FOR_THREADS:
         return [function(item) for item in items]
     return function(items)
@@ -229,6 +228,6 @@ def _trim(text, start, end, characters):
 def _original_span(spans, start, end):
     if start < end:
         return spans[start][0], spans[end - 1][1]
-    # A word marker alone is a point before a character, or at the end of the text.
+    # A word marker alone has an empty span before a character or at the text's end.
     point = spans[start][0] if start < len(spans) else spans[-1][1]
     return point, point

@@ -1,8 +1,7 @@
-"""Reading of SentencePiece models, and changes of them for ALBERT."""
+"""SentencePiece models: reading, and changes for ALBERT."""
 
 import functools
 import itertools
-import os
 
 import sentencepiece
 
@@ -17,20 +16,15 @@ from albert_keras.tokenizers.normalization import (
 WORD_MARKER = "▁"
 MASK = "[MASK]"
 
-# Replaces "[MASK]" in text that SentencePiece reads. A Unicode noncharacter, which no
-# text contains.
+# Replaces "[MASK]" in text that SentencePiece reads: a Unicode noncharacter, which texts
+# do not contain.
 MASK_CHARACTER = "\ufdd0"
 
 
 def read_proto(proto):
-    """Returns the bytes of a model that is given as bytes or as a path."""
+    """Returns a model, given as bytes or as a path, as bytes."""
     if isinstance(proto, bytes):
         return proto
-    if not isinstance(proto, (str, os.PathLike)):
-        raise TypeError(
-            "`proto` must be the path or the bytes of a SentencePiece model. "
-            f"Received: proto={proto!r} (of type {type(proto).__name__})."
-        )
     check_is_fetched(proto)
     return existing_file(proto, "proto").read_bytes()
 
@@ -52,9 +46,9 @@ BYTES = "bytes of unknown characters"
 
 
 def peculiarities(proto):
-    """Returns what of a model TensorFlow's fast tokenizer does not know, a list of str.
+    """Returns the features of a model that TensorFlow's fast tokenizer lacks, as str.
 
-    It encodes a model without any as SentencePiece does. TFLite has no other tokenizer.
+    Without such features it gives SentencePiece's ids. TFLite has no other tokenizer.
     """
     model = parse_model(proto)
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
@@ -74,14 +68,14 @@ def peculiarities(proto):
 def with_mask_for_text(proto):
     """Returns a model in which an ordinary word replaces the piece `[MASK]`.
 
-    SentencePiece never finds `[MASK]` in text; the word is `MASK_CHARACTER`.
+    SentencePiece never finds `[MASK]` in text, but it finds the word `MASK_CHARACTER`.
     """
     model = parse_model(proto)
     trainer = model.trainer_spec
     if trainer.model_type > _BPE or trainer.treat_whitespace_as_suffix:
         raise ValueError(
-            "To find [MASK] in text, a model must be a unigram or BPE one with markers "
-            "before words. Received: another one. Pass ids, with the mask's."
+            "To find [MASK] in text, a model must be of unigram or BPE, with markers "
+            "before words. Received: another one. Pass ids instead of text."
         )
     for piece in model.pieces:
         if piece.piece == MASK:
@@ -90,26 +84,26 @@ def with_mask_for_text(proto):
     return model.SerializeToString()
 
 
-# After the name of a map of characters that finds words.
+# Marks the name of a character map that finds words.
 _WORDS = " with words"
 
 
 def with_words(proto, words):
-    """Returns a model that finds words anywhere in text, and what follows as a new word.
+    """Returns a model that finds given words anywhere in text, also within words.
 
-    So transformers finds the tokens that were added to a vocabulary. The model's map of
-    characters puts white space around them.
+    transformers finds the tokens that were added to a vocabulary in this way. The
+    character map of the model puts white space around them.
 
     Args:
         proto: Bytes of the model.
-        words: Dict of a str by each id, old, or new ones after them.
+        words: Dict from ids, of the vocabulary or following it, to str.
     """
     model = parse_model(proto)
     score = _word_score(model)
     pieces = {f" {word}".replace(" ", WORD_MARKER): i for i, word in words.items()}
     for index, piece in enumerate(model.pieces):
         if pieces.get(piece.piece, index) != index:
-            # Text has the added token in its place.
+            # The added token replaces it in text.
             piece.piece = f"<not {piece.piece}>"
     for piece, index in pieces.items():
         if index == len(model.pieces):
@@ -123,7 +117,7 @@ def with_words(proto, words):
 
 
 def found_lengths(proto):
-    """Returns the characters of each word of `with_words`, by its id."""
+    """Returns the number of characters of each word of `with_words`, a dict by id."""
     if not parse_model(proto).normalizer_spec.name.endswith(_WORDS):
         return {}
     rules = _character_rules(proto)
@@ -133,8 +127,8 @@ def found_lengths(proto):
 
 
 def _word_score(model):
-    # The score of an ordinary piece; other kinds have none. Not higher than all of them:
-    # user-defined pieces take their scores from the highest.
+    # The highest score of an ordinary piece; pieces of other types have none. Not higher,
+    # because SentencePiece derives the scores of user-defined pieces from the maximum.
     return max((p.score for p in model.pieces if p.score < 0), default=-1.0)
 
 
@@ -143,28 +137,28 @@ def make_unigram(pieces, characters, has_bytes):
 
     Args:
         pieces: Iterable of tuples of a piece, str, its score and its type.
-        characters: Bytes. The map by which text is normalized; may be empty.
+        characters: Bytes. The character map that normalizes text; may be empty.
         has_bytes: bool. Whether unknown characters are encoded as bytes.
     """
     model = _model_class()()
     for piece, score, kind in pieces:
         model.pieces.add(piece=piece, score=score, type=kind)
     kinds = [piece.type for piece in model.pieces]
-    # Where no piece is unknown, reading the model fails.
+    # Without an unknown piece, reading the model fails.
     model.trainer_spec.unk_id = kinds.index(UNKNOWN) if UNKNOWN in kinds else 0
     model.trainer_spec.byte_fallback = has_bytes
     model.normalizer_spec.precompiled_charsmap = characters
     return model.SerializeToString()
 
 
-# Several files are exported with one tokenizer, and the map takes seconds.
+# Cached: several files are exported with one tokenizer, and the map takes seconds.
 @functools.lru_cache(maxsize=2)
 def with_preprocessing(proto, replacements, **preprocessing):
     """Compiles ALBERT's preprocessing into the normalizer of a model's bytes.
 
-    TFLite runs neither regular expressions nor NFKD, but it does apply the character map
-    inside the model. A map knows no context, so a Greek final sigma becomes a plain one.
-    `replacements` is a tuple of pairs of other replacements, applied first.
+    TFLite runs neither regular expressions nor NFKD, but it applies the character map
+    inside the model. A map has no context, so a Greek final sigma becomes a plain one.
+    `replacements`, a tuple of pairs, are further rules, which have priority.
     """
     rules = _fused_rules(_character_normalizer(proto), preprocessing)
     rules |= dict(replacements)
@@ -174,7 +168,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
 
 
 def _with_character_rules(model, rules):
-    """Returns a parsed model with a map of characters made of rules, a dict."""
+    """Sets the character map of a parsed model to rules, a dict; returns the model."""
     sentencepiece.SetMinLogLevel(1)  # Building a map logs two lines to standard error.
     made = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
     characters = character_map(made.serialized_model_proto())
@@ -183,7 +177,7 @@ def _with_character_rules(model, rules):
 
 
 def character_map(proto):
-    """Returns the compiled map by which a model normalizes characters; may be empty."""
+    """Returns the compiled character map of a model; may be empty."""
     return parse_model(proto).normalizer_spec.precompiled_charsmap
 
 
@@ -197,7 +191,7 @@ def invisible_characters(proto):
 
 
 def _character_normalizer(proto):
-    """Returns the normalizer of a model, without its rules for white space."""
+    """Returns the normalizer of a model without its white space rules."""
     return sentencepiece.SentencePieceNormalizer(
         model_proto=proto,
         add_dummy_prefix=False,
@@ -212,8 +206,8 @@ def _character_rules(proto):
 
 
 def _fused_rules(normalizer, preprocessing):
-    # A rule for text that preprocessing changes can never apply, but where it changes
-    # only the case: what has that lower case has the same image.
+    # Rules apply to preprocessed text. If preprocessing lower-cases, texts that differ in
+    # case have the same image.
     rules = {
         variant: target
         for source, target in normalizer.Decompile()
@@ -225,12 +219,12 @@ def _fused_rules(normalizer, preprocessing):
         image = " " if character.isspace() else image
         if image != character:
             rules[character] = normalizer.Normalize(image)
-    # Hangul syllables, for example, are decomposed and composed again.
+    # Some characters, such as Hangul syllables, are decomposed and composed again.
     return {source: target for source, target in rules.items() if source != target}
 
 
 def _variants(text, lowercase):
-    """Returns the texts whose characters have the lower case of those of a text."""
+    """Returns the texts that differ from a lower-case text only in case."""
     if not lowercase or len(text) == 1:
         return [text]
     capitals = _capitals()
@@ -240,7 +234,7 @@ def _variants(text, lowercase):
 
 @functools.cache
 def _capitals():
-    """Returns the characters with another lower case, by it."""
+    """Returns a dict from each lower-case character to its capital letters."""
     found = {}
     for character in map(chr, points_where(is_assigned)):
         if character.lower() != character:
@@ -248,11 +242,11 @@ def _capitals():
     return found
 
 
-# Values of `ModelType`, of which the others are greater, and of a piece's `Type`.
+# Values of `ModelType`, where other models have greater ones, and of a piece's `Type`.
 _UNIGRAM, _BPE = 1, 2
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
-# Of google/sentencepiece `src/sentencepiece_model.proto` the fields used here: message,
+# The fields of google/sentencepiece `src/sentencepiece_model.proto` used here: message,
 # name, number, type, and default if there is one.
 _FIELDS = (
     ("SentencePiece", "piece", 1, "STRING"),
@@ -273,7 +267,7 @@ _FIELDS = (
 
 
 def parse_model(proto):
-    """Returns a model's bytes as a protobuf message, with the fields used here."""
+    """Parses the bytes of a model to a protobuf message with the fields used here."""
     return _model_class().FromString(proto)
 
 
@@ -281,8 +275,8 @@ def parse_model(proto):
 def _model_class():
     """Returns the protobuf class of a SentencePiece model.
 
-    Fields that it does not have are kept as they are. sentencepiece's own class needs a
-    later protobuf than TensorFlow and Apache Beam run with.
+    Messages keep the values of unknown fields. sentencepiece's own class needs a later
+    protobuf than TensorFlow and Apache Beam allow.
     """
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 

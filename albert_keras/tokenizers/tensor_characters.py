@@ -20,8 +20,8 @@ def code_points_of(strings):
 
 
 def look_up(points, values, default, codes):
-    """Returns the value of each code: of `points`, sorted, `values`, else `default`."""
-    # Of no character, so that there is a point.
+    """Returns `values` of the codes that are among `points`, sorted, else `default`."""
+    # -1 is no character; it makes sure that there is a point.
     points = tf.constant(np.append(np.int32(-1), points))
     values = tf.constant(np.append(values[:0].dtype.type(default), values))
     place = tf.minimum(tf.searchsorted(points, codes), tf.size(points) - 1)
@@ -29,18 +29,22 @@ def look_up(points, values, default, codes):
     return tf.where(is_found, tf.gather(values, place), default)
 
 
-def satisfy(predicate, codes):
-    """Returns whether characters satisfy a predicate, such as `str.isspace`."""
-    points = points_where(predicate)
+def are_among(points, codes):
+    """Returns whether codes are among `points`, sorted int32."""
     return look_up(points, np.ones(len(points), bool), False, codes)
 
 
+def satisfy(predicate, codes):
+    """Returns whether characters satisfy a predicate, such as `str.isspace`."""
+    return are_among(points_where(predicate), codes)
+
+
 def extend_to_words(codes, starts, ends):
-    """Extends places in texts to whole words, as `words.whole_words`.
+    """Extends spans in texts to whole words, as `words.whole_words`.
 
     Args:
         codes: int32 ragged `(n, None)`. Code points of the texts.
-        starts, ends: int64 `(m,)`. Places among the characters of all texts.
+        starts, ends: int64 `(m,)`. Positions among the characters of all texts.
     """
     flat, row_of = codes.flat_values, codes.value_rowids()
     are_spelling = satisfy(is_spelling, flat)
@@ -61,11 +65,11 @@ def locate_words(strings):
     """
     codes = code_points_of(strings)
     flat, row_of = codes.flat_values, codes.value_rowids()
-    firsts, kinds = _runs_of_kinds()
+    firsts, kinds = _kind_intervals()
     kinds = tf.gather(kinds, tf.searchsorted(firsts, flat, side="right") - 1)
     is_space = tf.equal(kinds, ord(" "))
     begins = is_space | tf.pad(row_of[1:] != row_of[:-1], [[1, 0]])[: tf.size(flat)]
-    # Between spaces, what has a Chinese or Japanese character is read by characters.
+    # A chunk between spaces that has a Chinese or Japanese character is split everywhere.
     chunk = tf.cumsum(tf.cast(begins, tf.int32))
     are_unspaced = tf.cast(tf.equal(kinds, ord("u")), tf.int32)
     are_unspaced = tf.math.unsorted_segment_max(are_unspaced, chunk, tf.size(chunk) + 1)
@@ -73,7 +77,7 @@ def locate_words(strings):
     kinds = tf.where(is_unspaced, ord("u"), kinds)
     kinds = tf.strings.unicode_encode(codes.with_flat_values(kinds), "UTF-8")
 
-    # Each piece is a word and the spaces before it, or those after the last word.
+    # Each piece is a word with the spaces before it, or the spaces after the last word.
     pieces = tf.strings.split(tf.strings.regex_replace(kinds, WORD, "\\0\n"), "\n")
     lengths, sizes = (
         tf.cast(tf.strings.length(values), tf.int64)
@@ -92,8 +96,8 @@ def locate_words(strings):
 
 
 @functools.cache
-def _runs_of_kinds():
-    """Returns the first code point, and the kind, of each run of characters of a kind."""
+def _kind_intervals():
+    """Returns the first code points and the kinds of intervals of one kind."""
     kinds = "".join(map(kind_of, map(chr, range(sys.maxunicode + 1)))).encode()
     kinds = np.frombuffer(kinds, np.uint8).astype(np.int32)
     firsts = np.flatnonzero(np.diff(kinds, prepend=-1)).astype(np.int32)

@@ -1,28 +1,26 @@
-"""Places of tokens in the text before normalization, in the TensorFlow graph.
+"""Spans of tokens in the text before normalization, in the TensorFlow graph.
 
 The rules are those of `Encoder.tokenize_with_offsets`. Normalization turns each character
-of a text, by itself, into some number of characters; tables have these numbers.
+by itself into zero or more characters, its images; tables have their number.
 """
 
 import functools
-import unicodedata
 
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers import normalization
-from albert_keras.tokenizers.tensor_characters import code_points_of, look_up, satisfy
+from albert_keras.tokenizers import normalization, tensor_characters
 from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
 
 class Images:
-    """Normalized characters of texts, and the characters that they come from.
+    """Alignment of normalized characters, the images, with the characters of texts.
 
     Args:
         codes: int32 ragged `(n, None)`. Code points of the texts.
-        counts: int32 `(num_characters,)`. Normalized characters that each one becomes.
-        extends: Bool `(num_characters,)`. Characters without image that belong to the
-            last one with an image before them, with all in between.
+        counts: int32 `(num_characters,)`. Number of images of each character.
+        extends: bool `(num_characters,)`. Whether a character without image, and all
+            between, belong to the last character with an image before it.
     """
 
     def __init__(self, codes, counts, extends):
@@ -43,59 +41,52 @@ class Images:
         is_last = is_last[: tf.size(unit_of)]
         sources = tf.gather(units, unit_of)
         rows = tf.gather(row_of, sources)
-        self._before = codes.row_starts()
-        self._starts = sources - tf.gather(self._before, rows)
+        before = tf.gather(codes.row_starts(), rows)
+        self._starts = sources - before
         ends = tf.where(is_last, tf.gather(last, unit_of), sources) + 1
-        self._ends = ends - tf.gather(self._before, rows)
-        lengths = tf.math.bincount(
-            tf.cast(rows, tf.int32),
-            minlength=tf.cast(codes.nrows(), tf.int32),
-            dtype=tf.int64,
-        )
-        # Where the images of each text begin, and where they end.
+        self._ends = ends - before
+        # (n + 1,): where the images of each text begin, and the last ones end.
+        lengths = tf.reduce_sum(codes.with_values(tf.cast(counts, tf.int64)), axis=1)
         self.row_splits = tf.pad(tf.cumsum(lengths), [[1, 0]])
 
     def spans(self, starts, ends, row_of):
         """Returns the starts and ends in texts of spans of images, int64 `(num_spans,)`.
 
-        `starts` and `ends` count the images of all texts, `row_of` are their texts. Those
-        of an empty span are equal: the start of the next image, or the end of the text.
+        `starts` and `ends` count the images of all texts; `row_of` are the texts. An
+        empty span becomes the start of the next image, or the end of the text.
         """
         row_ends = tf.gather(self.row_splits, row_of + 1)
-        # If a table lacks a character, places may be wrong, but never outside.
+        # If a table lacks a character, spans may be wrong, but never outside of the text.
         starts = tf.clip_by_value(starts, tf.gather(self.row_splits, row_of), row_ends)
         ends = tf.clip_by_value(ends, starts, row_ends)
         is_empty, is_at_end = starts >= ends, starts >= row_ends
         first, last = tf.pad(self._starts, [[1, 1]]), tf.pad(self._ends, [[1, 1]])
-        end = tf.gather(last, ends)
-        point = tf.where(is_at_end, end, tf.gather(first, 1 + starts))
-        return (
-            tf.where(is_empty, point, tf.gather(first, 1 + starts)),
-            tf.where(is_empty, point, end),
-        )
+        start, end = tf.gather(first, 1 + starts), tf.gather(last, ends)
+        point = tf.where(is_at_end, end, start)
+        return tf.where(is_empty, point, start), tf.where(is_empty, point, end)
 
 
 def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
-    """Locates pieces of SentencePiece in the texts before `preprocess_tensor`.
+    """Locates SentencePiece pieces in texts before `preprocess_tensor`.
 
     Args:
         strings, prepared: Strings `(n,)`, before and after.
         spans: Tuple of int64 ragged tensors `(n, None)`, the starts and ends of pieces in
             `prepared`, in bytes.
-        found: int64 `(num_pieces,)`. Characters of added tokens, 0 of other pieces: see
+        found: int64 `(num_pieces,)`. Characters of added tokens, 0 for other pieces; see
             `SentencePieceEncoder.found_lengths`.
         preprocessing: Dict, the options of `preprocess_tensor`.
-        invisible: str. Characters that are no part of a piece at its ends.
+        invisible: str. Characters that are cut off at both ends of a piece.
 
     Returns:
-        Tuple of `Images`, and int64 `(num_pieces,)` the starts and ends of the pieces
-        without what is invisible around them, among the images of all texts.
+        Tuple of `Images`, and int64 `(num_pieces,)`, the starts and ends of the pieces
+        without invisible characters around them, among the images of all texts.
     """
-    codes = code_points_of(strings)
+    codes = tensor_characters.code_points_of(strings)
     counts = _count_prepared(codes, preprocessing)
     images = Images(codes, counts, tf.equal(counts, 0) & ~_is_outside(codes))
 
-    # (num_images,): the place of each one's first byte, in all texts.
+    # (num_images,): the position of each image's first byte among those of all texts.
     characters, places = tf.strings.unicode_decode_with_offsets(prepared, "UTF-8")
     bytes_before = tf.cumsum(tf.strings.length(prepared), exclusive=True)
     bytes_before = tf.cast(bytes_before, tf.int64)
@@ -111,8 +102,7 @@ def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
     starts, ends = tf.where(found > 0, ends, starts), ends + found
     starts = tf.maximum(starts, tf.concat([[0], ends[:-1]], axis=0)[: tf.size(ends)])
     points = np.array(sorted(map(ord, invisible)), np.int32)
-    is_invisible = look_up(points, np.ones(len(points), bool), False, characters.values)
-    visible = tf.where(~is_invisible)[:, 0]
+    visible = tf.where(~tensor_characters.are_among(points, characters.values))[:, 0]
     following = tf.searchsorted(visible, starts)
     following = tf.gather(tf.concat([visible, [tf.int64.max]], axis=0), following)
     starts = tf.minimum(following, ends)
@@ -122,7 +112,7 @@ def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
 
 
 def move_places(places, lengths, new_lengths):
-    """Returns the places of pieces in another segmentation of the same texts.
+    """Returns the spans of pieces in another segmentation of the same texts.
 
     Args:
         places: Tuple of int64 `(num_pieces,)`, the starts and ends of pieces.
@@ -145,23 +135,23 @@ def move_places(places, lengths, new_lengths):
 
 
 def locate_words(strings, rules):
-    """Returns the `Images` of texts as characters of their words, without spaces."""
-    codes = code_points_of(strings)
+    """Returns the `Images` of texts as the characters of their words, without spaces."""
+    codes = tensor_characters.code_points_of(strings)
     points, counts = _word_table(rules)
-    counts = look_up(points, counts, 1, codes.flat_values)
-    are_marks = satisfy(is_mark, codes.flat_values)
+    counts = tensor_characters.look_up(points, counts, 1, codes.flat_values)
+    are_marks = tensor_characters.satisfy(is_mark, codes.flat_values)
     return Images(codes, counts, tf.equal(counts, 0) & are_marks)
 
 
 def _count_prepared(codes, preprocessing):
-    """Returns how many characters each one becomes, int32 `(num_characters,)`."""
+    """Returns the number of images of each character, int32 `(num_characters,)`."""
     flat, row_of = codes.flat_values, codes.value_rowids()
     points, counts = _preprocessing_table(tuple(preprocessing.items()))
-    counts = look_up(points, counts, 1, flat)
-    spaces = satisfy(str.isspace, flat)
+    counts = tensor_characters.look_up(points, counts, 1, flat)
+    spaces = tensor_characters.satisfy(str.isspace, flat)
     is_first = tf.concat([[True], row_of[1:] != row_of[:-1]], axis=0)[: tf.size(flat)]
     follows_space = tf.concat([[False], spaces[:-1]], axis=0)[: tf.size(flat)]
-    # White space becomes one space, but at the ends of a text.
+    # White space becomes one space; at the ends of a text, none.
     counts = tf.where(spaces, 1, counts)
     is_repeated = spaces & follows_space & ~is_first
     counts = tf.where(is_repeated | (spaces & _is_outside(codes)), 0, counts)
@@ -171,8 +161,8 @@ def _count_prepared(codes, preprocessing):
 
 
 def _is_outside(codes):
-    """Returns which characters are white space at the ends of texts."""
-    spaces = satisfy(str.isspace, codes.flat_values)
+    """Returns whether characters are white space at the ends of texts."""
+    spaces = tensor_characters.satisfy(str.isspace, codes.flat_values)
     number = tf.cumsum(tf.cast(~spaces, tf.int64))
     number = tf.pad(number, [[1, 0]])
     row_of = codes.value_rowids()
@@ -182,7 +172,7 @@ def _is_outside(codes):
 
 
 def _are_second_quotes(flat, is_first):
-    """Returns which characters are the second of two equal quotes that become one."""
+    """Returns whether characters are the second of two equal quotes that become one."""
     is_quote = (flat == ord("'")) | (flat == ord("`"))
     follows_equal = tf.concat([[False], flat[1:] == flat[:-1]], axis=0)[: tf.size(flat)]
     begins_run = ~(is_quote & follows_equal & ~is_first)
@@ -194,37 +184,20 @@ def _are_second_quotes(flat, is_first):
 
 @functools.cache
 def _preprocessing_table(preprocessing):
-    """Returns code points whose image is not one character, and the lengths, int32."""
     options = {**dict(preprocessing), "huggingface_quotes": False}
-
-    def length(character):
-        if character.isspace():
-            return 1
-        return len(normalization.preprocess_text(character, **options))
-
-    points = [
-        point
-        for point in normalization.points_where(lambda c: not _stays(c))
-        if length(chr(point)) != 1
-    ]
-    lengths = [length(chr(point)) for point in points]
-    return np.array(points, np.int32), np.array(lengths, np.int32)
+    preprocess = functools.partial(normalization.preprocess_text, **options)
+    return _table_of(
+        lambda character: character.isspace() or len(preprocess(character))
+    )
 
 
 @functools.cache
 def _word_table(rules):
-    """Returns code points whose image in words is not one character, and the lengths."""
+    return _table_of(lambda character: sum(map(len, split_words(character, rules))))
 
-    def length(character):
-        return len("".join(split_words(character, rules)))
 
+def _table_of(count_images):
+    """Returns the code points without exactly one image, and the numbers of images."""
     points = normalization.points_where(normalization.is_assigned)
-    lengths = np.array([length(chr(point)) for point in points], np.int32)
-    return points[lengths != 1], lengths[lengths != 1]
-
-
-def _stays(character):
-    """Returns whether no preprocessing changes a character's length."""
-    return unicodedata.is_normalized("NFKD", character) and not (
-        unicodedata.combining(character) or len(character.lower()) != 1
-    )
+    counts = np.array([count_images(chr(point)) for point in points], np.int32)
+    return points[counts != 1], counts[counts != 1]

@@ -1,4 +1,4 @@
-"""Training of SentencePiece vocabularies with ALBERT's options."""
+"""Training of SentencePiece vocabularies with ALBERT's options; vocabulary files."""
 
 import array
 import io
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import sentencepiece
 
-from albert_keras.checks import check_positive_integer, existing_file
+from albert_keras.checks import check_positive_integer, check_text, existing_file
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.normalization import preprocess_text
 
@@ -18,22 +18,22 @@ USER_DEFINED_PIECES = ("(", ")", '"', "-", ".", "–", "£", "€")
 
 MAX_TEXTS = 10_000_000
 
-# Longer texts are cut at white space: SentencePiece's time for repeated passages grows
+# Longer texts are cut at white space. SentencePiece's time for repeated passages grows
 # with the square of their length, and by default it omits texts of over 4192 bytes.
 _LINE_CHARACTERS = 2**12
 _LINE = re.compile(
     rf".{{1,{_LINE_CHARACTERS}}}(?!\S)|.{{{_LINE_CHARACTERS}}}", re.DOTALL
 )
 
-# SentencePiece counts the characters, plus one a text, in 32 bits.
+# SentencePiece counts the characters, plus one per text, in 32 bits.
 _MAX_CHARACTERS = 2**31 - 2**24
 
-# Most characters read from a line at once; the rest of the line is another text.
+# Most characters of a line in a text. The rest of the line is another text.
 _READ_CHARACTERS = 2**20
 
 
 class TextSample(NamedTuple):
-    """Random sample of texts in the original order, and the number of all texts."""
+    """Random sample of texts, in the original order, and the number of all texts."""
 
     texts: list
     num_seen: int
@@ -42,13 +42,13 @@ class TextSample(NamedTuple):
 def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
     """Draws texts with equal probability in one pass.
 
-    Memory holds the sample alone, however many texts there are.
+    Memory holds only the sample.
 
     Args:
-        texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
+        texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text per line.
             Texts of white space alone are skipped.
-        max_texts: int. Size of the sample; fewer texts are all taken.
-        seed: int. Seed of the sample.
+        max_texts: int. Maximum size of the sample.
+        seed: int.
 
     Reference: Vitter, "Random Sampling with a Reservoir" (1985), algorithm R.
 
@@ -96,26 +96,26 @@ def train_sentence_piece(
 ):
     """Trains a SentencePiece unigram model with ALBERT's special pieces.
 
-    Special ids are the released ones: `<pad>` 0, `<unk>` 1, `[CLS]` 2, `[SEP]` 3,
-    `[MASK]` 4. The same texts and options give the same bytes.
+    Special ids are those of the released models: `<pad>` 0, `<unk>` 1, `[CLS]` 2,
+    `[SEP]` 3, `[MASK]` 4. The same texts and options give the same bytes.
 
     The options are those of the command in google-research/albert's README, with three
-    differences. The texts are preprocessed first, as the tokenizer does it. Of more than
-    `max_texts` texts (Google's number), the sample is drawn with `seed` and not by
-    SentencePiece, and keeps its order. Texts over 4096 characters are cut at white space,
-    where SentencePiece silently omits texts of more than 4192 bytes.
+    differences. The texts are preprocessed first, as the tokenizer does it. If there are
+    more than `max_texts` (Google's number), `seed` and not SentencePiece draws the
+    sample, which keeps its order. Texts over 4096 characters are cut at white space;
+    SentencePiece silently omits texts of more than 4192 bytes.
 
-    Takes about 21 bytes of memory for each character of the sample: 25 GB for ten
-    million sentences of Wikipedia.
+    Needs about 21 bytes of memory for each character of the sample: 25 GB for ten million
+    sentences of Wikipedia.
 
     Args:
-        texts, max_texts, seed: as for `sample_texts`. The sample is held in memory.
+        texts, max_texts, seed: See `sample_texts`. The sample is held in memory.
         vocabulary_size: int. Number of pieces, special ones included.
-        path: str or path. File to which the model is written, or None.
-        lowercase, strip_accents, huggingface_quotes: Preprocessing, as for
-            `AlbertTokenizer`, which needs the same values.
+        path: str or path. File for the model, or `None` to write none.
+        lowercase, strip_accents, huggingface_quotes: Preprocessing; pass the same values
+            to `AlbertTokenizer`.
         user_defined_pieces: tuple of str. Pieces that never join a neighbour.
-        character_coverage: float in [0.98, 1]. Share of characters that get a piece.
+        character_coverage: float in [0.98, 1]. Share of characters that have a piece.
         byte_fallback: bool. Encodes unknown characters as bytes: 256 more pieces.
 
     Returns:
@@ -128,11 +128,6 @@ def train_sentence_piece(
     True
     """
     check_positive_integer("vocabulary_size", vocabulary_size)
-    if not 0.98 <= character_coverage <= 1:
-        raise ValueError(
-            "`character_coverage` must be in [0.98, 1]. "
-            f"Received: character_coverage={character_coverage}."
-        )
     preprocessing = {
         "lowercase": lowercase,
         "strip_accents": strip_accents,
@@ -145,7 +140,7 @@ def train_sentence_piece(
             yield from _LINE.findall(preprocess_text(text, **preprocessing))
 
     if next(lines(), None) is None:
-        raise ValueError("`texts` must hold some text. Received: none but white space.")
+        raise ValueError("`texts` must hold some text. Received: only white space.")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -159,14 +154,14 @@ def train_sentence_piece(
             character_coverage=character_coverage,
             byte_fallback=byte_fallback,
             shuffle_input_sentence=False,
-            # In bytes, which may be several for a character.
+            # In bytes; a character may have several.
             max_sentence_length=2**30,
             minloglevel=3,
         )
     except RuntimeError as error:
         raise ValueError(
-            "`vocabulary_size` must fit the texts: take another size or more text. "
-            f"Received: vocabulary_size={vocabulary_size}, {len(sample.texts)} texts; "
+            "The options must fit the texts: take another size or more text. Received: "
+            f"vocabulary_size={vocabulary_size}, {len(sample.texts)} texts; "
             f"SentencePiece says: {str(error).partition('] ')[2] or error}"
         ) from error
     if path is not None:
@@ -182,21 +177,23 @@ def _read_lines(texts):
         )
     for text in texts:
         if isinstance(text, os.PathLike):
-            yield from _read_file(text)
-        elif isinstance(text, str):
-            yield text
+            yield from read_text(text, "texts")
         else:
-            raise TypeError(
-                "`texts` must hold str or paths. "
-                f"Received: {text!r:.80} (of type {type(text).__name__})."
-            )
+            check_text(text)
+            yield text
 
 
-def _read_file(path):
+def read_text(path, argument):
+    """Yields the lines of a UTF-8 file, and parts of very long lines."""
     try:
-        with open(existing_file(path, "texts"), encoding="utf-8") as file:
+        with open(existing_file(path, argument), encoding="utf-8") as file:
             yield from iter(lambda: file.readline(_READ_CHARACTERS), "")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"Text files must be UTF-8. Received: {str(path)!r}; {error}."
         ) from error
+
+
+def read_vocabulary(path):
+    """Returns the tokens of a file of one token per line, a list of str."""
+    return [line.rstrip("\n") for line in read_text(path, "vocabulary")]

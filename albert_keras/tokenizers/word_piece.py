@@ -1,13 +1,13 @@
-"""BERT's WordPiece tokenizer, for Chinese ALBERT: in Python and in the graph."""
+"""BERT's WordPiece tokenizer for Chinese ALBERT, in Python and in the graph."""
 
 import os
 import pathlib
 
 import keras
 
-from albert_keras.checks import existing_file
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.vocabulary import read_vocabulary
 from albert_keras.tokenizers.word_piece_encoder import (
     CONTINUATION,
     MAX_WORD_LENGTH,
@@ -20,15 +20,15 @@ VOCABULARY_FILE = "vocabulary.txt"
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class WordPieceTokenizer(EncoderTokenizer):
-    """BERT's tokenizer, with which Chinese ALBERT was trained.
+    """BERT's tokenizer, which Chinese ALBERT was trained with.
 
     Splits text into words as Google's `BasicTokenizer`, then each word into the longest
-    tokens of the vocabulary. keras-hub's tokenizer of this name differs: it folds case,
-    splits words at control characters, knows only ASCII white space and does not split
-    words of more than 100 bytes.
+    tokens of the vocabulary. keras-hub's tokenizer of the same name differs: it folds
+    case, splits words at control characters, knows only ASCII white space and does not
+    split words of more than 100 bytes.
 
     Args:
-        vocabulary: str, path or list of str. A file of one token a line, or the tokens,
+        vocabulary: str, path or list of str. A file of one token per line, or the tokens,
             with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` until a preset
             is loaded.
         lowercase: bool. Lower-cases, for an uncased vocabulary.
@@ -52,6 +52,8 @@ class WordPieceTokenizer(EncoderTokenizer):
     `WordpieceTokenizer`.
     """
 
+    vocabulary_argument = "vocabulary"
+
     def __init__(
         self,
         vocabulary=None,
@@ -63,7 +65,7 @@ class WordPieceTokenizer(EncoderTokenizer):
     ):
         super().__init__(**kwargs)
         self.file_assets = [VOCABULARY_FILE]
-        # Others stay out of the config, and so do not change fingerprints.
+        # Defaults stay out of the config, so that they do not change fingerprints.
         self._options = {"lowercase": lowercase}
         if strip_accents not in (None, lowercase):
             self._options["strip_accents"] = strip_accents
@@ -81,7 +83,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         self._set_encoder(encoder)
 
     def with_words(self, words):
-        """Returns a tokenizer with further words, str by id, in its vocabulary."""
+        """Returns a tokenizer with more words, a dict of str by id, in its vocabulary."""
         tokens, rules = self.get_vocabulary(), self.encoder.rules
         new = [words[index] for index in words if index >= len(tokens)]
         tokens += ["".join(split_words(word, rules)) for word in new]
@@ -95,14 +97,10 @@ class WordPieceTokenizer(EncoderTokenizer):
     def load_assets(self, dir_path):
         self.set_vocabulary(pathlib.Path(dir_path, VOCABULARY_FILE))
 
-    def get_config(self):
-        # The vocabulary itself is saved as an asset.
-        return {**super().get_config(), "vocabulary": None, **self._options}
-
     def tokenize_with_masks(self, strings):
         import tensorflow as tf
 
-        # (n, parts, ids), each part after the mask before it, of which the first has none
+        # (n, parts, ids). The mask is put before each part; that of the first is removed.
         parts = tf.strings.split(strings, self.mask_token)
         ids = self.tokenize(parts)
         mask = tf.fill([tf.size(parts.flat_values), 1], self.mask_token_id)
@@ -116,7 +114,7 @@ class WordPieceTokenizer(EncoderTokenizer):
 
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         words, ids = self._tokenize_words(strings)
-        # (num_tokens,): characters of each token; an unknown one is a whole word.
+        # (num_tokens,): characters of each token. An unknown token is a whole word.
         tokens = self.encoder.get_vocabulary()
         sizes = [len(token.removeprefix(CONTINUATION)) for token in tokens]
         lengths = tf.gather(tf.constant(sizes, tf.int64), ids.flat_values)
@@ -128,7 +126,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         ids = ids.merge_dims(1, 2)
         images = locate_words(strings, self.encoder.rules)
         rows = ids.value_rowids()
-        # From the characters of all words to those of all texts' images.
+        # From positions among the characters of all words to those among all images.
         before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
         ends += tf.gather(images.row_splits[:-1] - before, rows)
         starts = ends - tf.where(is_unknown, of_words, lengths)
@@ -162,15 +160,3 @@ class WordPieceTokenizer(EncoderTokenizer):
             unknown_token=self.encoder.special_tokens[1],
             no_pretokenization=True,
         )
-
-
-def read_vocabulary(path):
-    """Returns the tokens of a file with one a line, a list of str."""
-    try:
-        with open(existing_file(path, "vocabulary"), encoding="utf-8") as file:
-            return [line.rstrip("\n") for line in file]
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            "`vocabulary` must be a UTF-8 text file of one token a line. "
-            f"Received: vocabulary={str(path)!r}."
-        ) from error

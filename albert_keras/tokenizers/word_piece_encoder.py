@@ -12,8 +12,8 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
 MAX_WORD_LENGTH = 200
 
-# Words whose ids are remembered, about 15 MB. The first words of a corpus include its
-# frequent ones, so that later words need not replace them.
+# Number of words whose ids are cached, about 15 MB. The first words of a corpus include
+# the frequent ones, so that no word is ever removed.
 MAX_KNOWN_WORDS = 2**16
 
 
@@ -29,11 +29,12 @@ class WordPieceEncoder(Encoder):
         super().__init__(vocabulary, SPECIAL_TOKENS)
         strip_accents = lowercase if strip_accents is None else strip_accents
         self.rules = WordRules(lowercase, strip_accents, split_chinese)
+        self.strips_accents = strip_accents
         self._longest_length = max(map(len, vocabulary))
         self._known_words = {}
 
     def __getstate__(self):
-        # Another process learns words as fast as they could be sent.
+        # A worker process fills its cache as fast as it could receive one.
         return {**vars(self), "_known_words": {}}
 
     def tokenize_with_offsets(self, text):
@@ -57,10 +58,6 @@ class WordPieceEncoder(Encoder):
             rows.append(sum(([self.mask_token_id, *part] for part in others), first))
         return rows
 
-    @property
-    def strips_accents(self):
-        return self.rules.strip_accents
-
     @functools.cached_property
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""
@@ -75,7 +72,7 @@ class WordPieceEncoder(Encoder):
         return join_rows(rows)
 
     def _encode_word(self, word):
-        """Returns the ids of a word, and remembers them while there is room."""
+        """Returns the ids of a word, and caches them while there is room."""
         if len(word) > MAX_WORD_LENGTH:
             return [self.unk_token_id]
         ids = self._longest_tokens(word)

@@ -16,7 +16,7 @@ CHINESE = (
 
 
 class WordRules(NamedTuple):
-    """Options of the splitting of text into words, those of BERT's tokenizers.
+    """Options of splitting text into words, as in BERT's tokenizers.
 
     Attributes:
         lowercase: bool. Lower-cases.
@@ -42,24 +42,19 @@ def split_words(text, rules):
 
 
 def split_words_tensor(strings, rules):
-    """Splits a vector of strings in the TensorFlow graph, as `split_words` in Python.
+    """Splits strings `(n,)` in the TensorFlow graph, as `split_words` does in Python.
 
-    Returns a ragged string tensor, a row of words for each string.
+    Returns a ragged string tensor `(n, None)` of words.
     """
     import tensorflow as tf
     import tensorflow_text as tf_text
 
-    replace = tf.strings.regex_replace
-    strings = replace(strings, code_points(_is_dropped), "")
-    if rules.split_chinese:
-        strings = replace(strings, CHINESE, r" \0 ")
-    if rules.lowercase:
-        strings = tf.strings.lower(strings, encoding="utf-8")
-    if rules.strip_accents:
-        strings = tf_text.normalize_utf8(strings, "NFD")
-        strings = replace(strings, code_points(is_mark), "")
-    strings = replace(strings, code_points(_is_punctuation), r" \0 ")
-    return tf.strings.split(replace(strings, code_points(str.isspace), " "))
+    def substitute(pattern, replacement, strings):
+        return tf.strings.regex_replace(strings, pattern, replacement)
+
+    lower = functools.partial(tf.strings.lower, encoding="utf-8")
+    spaced = _space_words(strings, rules, substitute, lower, tf_text.normalize_utf8)
+    return tf.strings.split(substitute(code_points(str.isspace), " ", spaced))
 
 
 def is_mark(character):
@@ -80,20 +75,27 @@ def _is_punctuation(character):
     return unicodedata.category(character).startswith("P")
 
 
-def _space_words(text, rules):
-    """Returns the words of a text with white space between them."""
-    text = re.sub(code_points(_is_dropped), "", text)
+def _normalize(text, form):
+    return unicodedata.normalize(form, text)
+
+
+def _space_words(text, rules, substitute=re.sub, lower=str.lower, normalize=_normalize):
+    """Returns the words of a text with white space between them.
+
+    `text` is a str, or with TensorFlow's operations as the functions a tensor.
+    """
+    text = substitute(code_points(_is_dropped), "", text)
     if rules.split_chinese:
-        text = re.sub(CHINESE, r" \g<0> ", text)
+        text = substitute(f"({CHINESE})", r" \1 ", text)
     if rules.lowercase:
-        text = text.lower()
+        text = lower(text)
     if rules.strip_accents:
-        text = re.sub(code_points(is_mark), "", unicodedata.normalize("NFD", text))
-    return re.sub(code_points(_is_punctuation), r" \g<0> ", text)
+        text = substitute(code_points(is_mark), "", normalize(text, "NFD"))
+    return substitute(f"({code_points(_is_punctuation)})", r" \1 ", text)
 
 
-# Stands for a character whose result depends on its neighbours. A noncharacter: if a
-# text contains it nevertheless, the text takes the slow way, with the same result.
+# Replaces a character whose words depend on its neighbours. It is a noncharacter. If a
+# text contains it nevertheless, the slow way gives the same words.
 _DEPENDENT = "\ufdd1"
 
 
@@ -103,8 +105,8 @@ def _spaced(rules):
 
     def space(character):
         spaced = _space_words(character, rules)
-        # A capital sigma has another lower case at the end of a word, and NFD sorts
-        # combining characters, of which `is_mark` does not drop all.
+        # A capital sigma has another lower case at the end of a word. NFD sorts combining
+        # characters, and `is_mark` does not drop all of them.
         depends = (rules.lowercase and character == "Σ") or (
             rules.strip_accents and any(map(unicodedata.combining, spaced))
         )

@@ -1,4 +1,4 @@
-"""Words of running text with their places, as taggers read them and answers end."""
+"""Words of running text and their spans, for taggers and for the ends of answers."""
 
 import re
 import unicodedata
@@ -9,19 +9,19 @@ from albert_keras.tokenizers.word_splitting import CHINESE
 # Chinese characters and kana: scripts without spaces.
 UNSPACED = f"{CHINESE[:-1]}\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"
 
-# Kinds of characters, each an ASCII character, so that this rule has one expression for
-# Python and TensorFlow. `\b` and `\B` see letters, digits and marks by their kinds too.
+# Kinds of characters. A kind is an ASCII character, so that Python and TensorFlow share
+# one regular expression, and `\b` and `\B` know letters, digits and marks by their kinds.
 _GROUPS = ("'’", "-\u2010\u2011", "&@", ",:/", "sS", ".", "w_")
 _NAMED = {character: group[0] for group in _GROUPS for character in group}
-# Unspaced ones are `u`, letters `w`, digits `d`, marks and invisible ones `e`, all
-# others `!`.
+# The other kinds: unspaced `u`, letters `w`, digits `d`, marks and invisible characters
+# `e`, all others `!`.
 _IN_WORD = "[wsde]"
-# Letters and digits; with `,`, `:` and `/` numbers; of single letters with full stops an
-# abbreviation.
+# An abbreviation of single letters with full stops; a number with `,`, `:` and `/`; or
+# letters and digits.
 _PART = rf"(?:(?:[ws]\.){{2,}}\B|d+(?:,d+)+{_IN_WORD}*|{_IN_WORD}+)"
-# A word may hold single `-`, `.`, `&`, `@` and apostrophes, but begins anew at `'s`.
+# A word may hold single `-`, `.`, `&`, `@` and apostrophes, but `'s` begins a new word.
 _JOINED = rf"(?:[-.&]{_PART}|'(?:[wde]|s{_IN_WORD}){_IN_WORD}*)"
-# Of kinds; all but spaces are in a word.
+# Expression of kinds. It covers all characters but spaces.
 WORD = rf"{_PART}{_JOINED}*|'s\b|\.+|-+|[^ ]"
 
 # Scripts whose words have spaces around them. Korean joins particles to nouns.
@@ -29,11 +29,11 @@ _SPACED = re.compile("[\0-\u0dff\u1e00-\u1fff]")
 
 
 def locate_words(text):
-    """Returns the places of the words of a text, a list of `(start, end)`.
+    """Returns the spans of the words of a text, a list of `(start, end)`.
 
-    As the rows of CoNLL have them, as far as a rule can: punctuation is apart, but for a
-    mark within a word (`U.S.`, `3.14`, `UK-based`), and `'s` is a word. Where there is no
-    white space around Chinese or Japanese, each character is a word.
+    The rule approximates CoNLL's words: punctuation is separate, except within a word
+    (`U.S.`, `3.14`, `UK-based`), and `'s` is a word. In a chunk with Chinese or Japanese
+    characters, each character is a word.
 
     >>> text = "(Acme Corp.) is Ann's, 住在NY"
     >>> [text[start:end] for start, end in locate_words(text)]
@@ -59,15 +59,15 @@ def kind_of(character):
 
 
 def spelling_of(text):
-    """Returns a str that has `w` for what is spelt together, of the scripts with spaces.
+    """Returns a str with `w` for each character that `is_spelling`, a space for others.
 
-    These are letters, digits and marks; other characters are spaces, and one at the end.
+    There is one more space at the end.
     """
     return text.translate(_SPELLING) + " "
 
 
 def whole_words(spelling, start, end):
-    """Returns places in a text with some `spelling_of` it, extended to whole words.
+    """Returns a span, extended to whole words of a text, given its `spelling_of`.
 
     >>> whole_words(spelling_of("Ann sang."), 1, 2)
     (0, 3)
@@ -78,7 +78,10 @@ def whole_words(spelling, start, end):
 
 
 def is_spelling(character):
-    """Whether an answer does not end between two such characters."""
+    """Whether an answer cannot end between two such characters.
+
+    They are the letters, digits and marks of scripts with spaces between words.
+    """
     return bool(_SPACED.match(character)) and kind_of(character) in "wsde"
 
 

@@ -37,7 +37,7 @@ def test_vocabulary_of_another_size_is_refused(shared, fixtures, tmp_path, fail,
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
     shutil.copy(shared / "data" / "tokenizers" / "30k-clean.model", folder)
     line = fail("convert", folder, "--output", tmp_path / "out")
-    assert "of 30000 pieces, a model of 61" in line
+    assert "of 30000 tokens, a model of 61" in line
     assert not (tmp_path / "out").exists()
     # What the message says.
     resized = ("--vocabulary-size", "30000", "--head", "none")

@@ -59,7 +59,7 @@ def test_layers_that_differ_are_not_shared():
 
 def test_a_model_with_exits_keeps_its_depth():
     model = AlbertEarlyExitClassifier(AlbertBackbone(**make_config().to_dict()), 7)
-    with pytest.raises(ValueError, match="keeps its depth. Received: num_layers=5"):
+    with pytest.raises(ValueError, match="exits cannot change. Received: num_layers=5"):
         change_architecture(model, num_layers=5)
     unshared = change_architecture(model, sharing="none")
     heads = (m.exit_heads.get_weights() for m in (model, unshared))

@@ -36,7 +36,7 @@ def test_optimizer_slots_and_step_are_ignored(as_folder, pretrainer, tensors, tm
 def test_a_pair_head_of_three_classes_is_kept_with_a_warning(tmp_path):
     backbone = AlbertBackbone(**make_config().to_dict())
     pretrainer = randomize(AlbertPretrainer(backbone, num_pair_classes=3))
-    with pytest.warns(UserWarning, match="2 classes only.*Received: 3 classes"):
+    with pytest.warns(UserWarning, match="only a .* of 2 classes.*Received: 3 cl"):
         save_checkpoint(pretrainer, tmp_path / "google", "google")
     model = load_checkpoint(tmp_path / "google")
     assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0

@@ -74,7 +74,7 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
     [
         ({"hidden_act": "mish"}, "relu, silu, swish. Received: .*'mish'"),
         ({"num_hidden_layers": 18, "num_hidden_groups": 14}, "layer 9 belongs to"),
-        ({"layer_norm_eps": None}, "null for layer_norm_eps"),
+        ({"layer_norm_eps": None}, "layer_norm_epsilon=None. It is"),
         ({"hidden_act": ["gelu"]}, r"hidden_act=\['gelu'\]"),
         ({"architectures": 5}, "`architectures` must be a list"),
         ({"classifier_dropout_prob": 7.0}, "classifier_dropout_prob=7.0"),

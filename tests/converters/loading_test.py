@@ -248,11 +248,11 @@ def test_vocabulary_must_not_be_larger_than_the_table(fixtures, tmp_path):
     assert load_checkpoint(folder).preprocessor.tokenizer("7 55") == [12, 60]
     (folder / "vocab.txt").write_text("".join(tokens[:60]))
     with pytest.warns(
-        UserWarning, match="1 more rows than the tokenizer has pieces, 60"
+        UserWarning, match="1 more rows than the tokenizer has tokens, 60"
     ):
         assert load_checkpoint(folder).preprocessor.tokenizer("7 54") == [12, 59]
     (folder / "vocab.txt").write_text("".join(tokens))
-    message = "of 62 pieces, a model of 61. .*tokenizer=False.*resize_vocabulary"
+    message = "of 62 tokens, a model of 61. .*tokenizer=False.*resize_vocabulary"
     with pytest.raises(ValueError, match=message):
         load_checkpoint(folder)
     # What the message says.
@@ -384,5 +384,5 @@ def test_from_preset_of_files_of_another_library(fixtures):
     config = blocks.backbone.albert_config
     assert (config.attention, config.block_size) == ("block", 2)
     assert max_difference(blocks.get_weights(), model.get_weights()) == 0
-    with pytest.raises(ValueError, match="`dtype` and `tokenizer`. .*: dropout"):
+    with pytest.raises(ValueError, match="`dtype` and `tokenizer` .*: dropout"):
         AlbertTextClassifier.from_preset(folder, dropout=0.5)

@@ -300,7 +300,7 @@ LAYOUTS = {
         {"vocab_size": 64},
         edit=with_rows(64, WORD_TABLE, "predictions.bias"),
         files=CHINESE,
-        warning="3 more rows than the tokenizer has pieces, 61",
+        warning="3 more rows than the tokenizer has tokens, 61",
     ),
     "the decoder alone": Layout(WORDS, edit=of_decoder(WORD_TABLE, "predictions.bias")),
     "numbers as labels": Layout(

@@ -290,7 +290,7 @@ def test_bad_arguments_are_refused(tokenizer, tmp_path):
     with pytest.raises(TypeError, match="AlbertBackbone, AlbertPre.*Received: <Dense"):
         save_checkpoint(keras.layers.Dense(3), tmp_path / "out")
     smaller = make_model(None, vocabulary_size=53)
-    with pytest.raises(ValueError, match="tokenizer of 61 pieces, a model of 53"):
+    with pytest.raises(ValueError, match="tokenizer of 61 tokens, a model of 53"):
         save_checkpoint(smaller, tmp_path / "out", tokenizer=tokenizer)
     pathlib.Path(tmp_path, "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("precious")

@@ -58,7 +58,7 @@ def test_sequences_by_hand(encoder):
 
 def test_errors_of_packing(encoder):
     rows = ChoiceQuestions([""] * 2, ["a"] * 2, [["b"] * 3, ["c"] * 2], None, [""] * 2)
-    with pytest.raises(ValueError, match="questions with 2 and 3 options"):
+    with pytest.raises(ValueError, match="at least two. Received: 2 and 3"):
         pack_choices(encoder, rows, sequence_length=9)
     rows = rows._replace(options=[["b"] * 3] * 2)
     with pytest.raises(ValueError, match="sequence_length=3, 3 of them special"):

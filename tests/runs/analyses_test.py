@@ -34,7 +34,7 @@ def test_similarity(model, call, fail, tmp_path):
     assert len(trained["angle"]) == 2
     assert trained["l2_distance"] != random["l2_distance"]
     line = fail("analyze", "similarity", model, model)
-    assert "different ones, with different names" in line
+    assert "must have different names" in line
     assert "needs a model or more" in fail("analyze", "similarity")
     assert "needs no model, but a shape" in fail("analyze", "flops", model)
     line = fail(

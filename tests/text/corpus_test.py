@@ -12,8 +12,7 @@ import sys
 import pytest
 
 from albert_keras.system.fingerprints import fingerprint_file
-from albert_keras.text.corpus import open_corpus, read_documents
-from albert_keras.text.sources import File, find_files
+from albert_keras.text.corpus import File, find_files, open_corpus, read_documents
 
 TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"
 EXPECTED = [["It rains.", "It pours."], ["The sun is out."]]

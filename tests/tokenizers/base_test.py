@@ -107,13 +107,11 @@ def test_numbers_are_not_text(tokenizer):
     for wrong in (3, ["text", 3]):
         with pytest.raises(ValueError, match=r"Received: 3 \(of type int\)"):
             tokenizer(wrong)
-    with pytest.raises(ValueError, match="`id_to_token` returns. Received: dtype='str"):
+    with pytest.raises(ValueError, match="an integer type. Received: dtype='string'"):
         type(tokenizer)(dtype="string")
-    with pytest.raises(TypeError, match="must be strings. Received: dtype=.*int32"):
-        tokenizer(tf.constant([3]))
     with pytest.raises(TypeError, match="Received: None"):
         tokenizer.tokenize_with_offsets(None)
-    with pytest.raises(TypeError, match="list of str. Received: 'text'"):
+    with pytest.raises(TypeError, match="must be a list. Received: texts=.text."):
         tokenizer.encode_batch("text")
 
 
@@ -186,7 +184,7 @@ def test_files_of_other_libraries(tmp_path):
 
 
 def test_preset_errors(tokenizer, tmp_path):
-    with pytest.raises(ValueError, match="must have a file 'tokenizer.json'"):
+    with pytest.raises(FileNotFoundError, match="a folder with one of them .* empty"):
         type(tokenizer).from_preset(tmp_path)
     tokenizer.save_to_preset(str(tmp_path))
     (other,) = set(FILES) - {type(tokenizer)}

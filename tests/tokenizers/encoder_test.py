@@ -46,7 +46,7 @@ def test_many_characters_at_once(encoder):
     [Encoder.encode_batch, Encoder.encode_ragged, Encoder.encode_ragged_with_spans],
 )
 def test_texts_are_lists_of_str(encoder, method):
-    with pytest.raises(TypeError, match="list of str. Received: 'text'"):
+    with pytest.raises(TypeError, match="must be a list. Received: texts='text'"):
         method(encoder, "text")
     with pytest.raises(TypeError, match=r"Received: 3 \(of type int\)"):
         method(encoder, ["text", 3])

@@ -181,7 +181,7 @@ def test_added_tokens_are_found_anywhere(tokenizer, tmp_path):
 
 def test_added_tokens_that_text_cannot_have(word_pieces):
     (word_pieces / "added_tokens.json").write_text('{"[E1]": 10, "fox": 11}')
-    with pytest.warns(UserWarning, match=r"own: \[E1\], fox\."):
+    with pytest.warns(UserWarning, match=r"words: \[E1\], fox\."):
         read = load_tokenizer(word_pieces)
     assert read("a Fox") == [1, 11]
     (word_pieces / "added_tokens.json").write_text('{"fox": 12}')

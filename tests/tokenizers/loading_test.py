@@ -161,7 +161,7 @@ def test_tokenizer_is_an_object_a_path_or_beside(vocabularies):
     assert find_tokenizer(file.with_name("absent"), None, 7) is None
     with pytest.raises(FileNotFoundError, match="tokenizer, .* must be .*: '3.5'"):
         find_tokenizer(file, 3.5, 7)
-    with pytest.raises(ValueError, match="of 62 pieces, a model of 7[.]"):
+    with pytest.raises(ValueError, match="of 62 tokens, a model of 7[.]"):
         find_tokenizer(file, vocabularies[62], 7)
     with pytest.warns(UserWarning, match="has 2 more rows than .*, 5: the last rows"):
         find_tokenizer(None, vocabularies[5], 7)
@@ -193,5 +193,5 @@ def test_preset_takes_another_tokenizer_and_keeps_its_options(vocabularies, tmp_
     )
     assert new.preprocessor.tokenizer("1 0") == [5, 6]
     assert new.preprocessor.sequence_length == 19
-    with pytest.raises(ValueError, match="of 62 pieces, a model of 7[.]"):
+    with pytest.raises(ValueError, match="of 62 tokens, a model of 7[.]"):
         ak.load_checkpoint(tmp_path / "preset", tokenizer=vocabularies[62])

@@ -118,11 +118,6 @@ def test_without_jieba(tmp_path):
     assert re.search(message, done.stderr)
 
 
-def test_unknown_segmenter(encoder):
-    with pytest.raises(ValueError, match="one of jieba. .*word_segmenter='thulac'"):
-        make_segmenter("thulac", encoder)
-
-
 def test_another_encoder(shared):
     encoder = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model").encoder
     with pytest.raises(ValueError, match="Received: a SentencePieceEncoder. Leave"):

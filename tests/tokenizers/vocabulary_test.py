@@ -159,7 +159,7 @@ def test_failure_leaves_no_file(tmp_path):
     [
         ([], {}, "must hold some text"),
         (["", " \n "], {}, "must hold some text"),
-        (TEXTS, {"character_coverage": 0.5}, "character_coverage=0.5"),
+        (TEXTS, {"character_coverage": 0.5}, "says: .*character_coverage"),
         ("text", {}, "list of str or paths. Received: .*text"),
         (pathlib.Path("text.txt"), {}, "list of str or paths. Received: .*text"),
         (["text", 7], {}, r"Received: 7 \(of type int\)"),

@@ -49,7 +49,7 @@ def test_missing_file():
 def test_file_is_not_text(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="must be a UTF-8 text file.*vocab.txt"):
+    with pytest.raises(ValueError, match="must be UTF-8.*vocab.txt"):
         WordPieceTokenizer(path)
 
 
