@@ -42,7 +42,7 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
-from albert_keras.tasks.recipe import MANY_EPOCHS
+from albert_keras.tasks.finetuning import MANY_EPOCHS
 from albert_keras.training import (
     CollapseGuard,
     TrainingCollapsedError,

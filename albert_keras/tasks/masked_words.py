@@ -1,4 +1,4 @@
-"""Masked words in raw text, filled by a pretrained model."""
+"""Prediction of masked words in raw text."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 
 class Filling(NamedTuple):
-    """A token that may stand in place of a `[MASK]`, and its probability."""
+    """A token for a `[MASK]`, and its probability."""
 
     token: str
     probability: float
@@ -35,16 +35,16 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
         model: `AlbertMaskedLM` or `AlbertPretrainer`; or a preset, folder, name or
             address for `AlbertMaskedLM.from_preset`.
         texts: list of str, each with at least one `[MASK]`.
-        top_k: int. Number of tokens for each mask. Default 5, as transformers' pipeline.
+        top_k: int. Number of tokens for each mask. Default 5, as in transformers.
         tokenizer: A tokenizer of this package. Default: that of the model's preprocessor.
         batch_size: int. Texts of a batch. Default 32.
 
     Returns:
-        For each text a list, for each mask in it a list, of `Filling`, most probable
-        first.
+        List with a list for each text, with a list for each mask in it, of `Filling`,
+        the most probable first.
 
     Raises:
-        TypeError: If the model is of another kind, or `texts` one str.
+        TypeError: If the model is of another kind, or `texts` is a str.
         ValueError: If a text has no `[MASK]`, or is too long for the model.
 
     Example:
@@ -67,14 +67,14 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
 
 @dataclasses.dataclass(frozen=True)
 class MaskedWordsTask(PlainTexts):
-    """Filling of masks as a task; each text must have a `[MASK]`.
+    """The task of filling masks. Each text must have a `[MASK]`.
 
     Args:
         tokenizer: A tokenizer of this package.
         top_k: int. Number of tokens for each mask.
         decoding: `Decoding` of files.
-        longest: int, or None. Most tokens of a text, special tokens included. Default:
-            the positions of the model's backbone.
+        longest: int, or None. Maximum number of tokens of a text, special tokens
+            included. Default: the number of positions of the backbone.
     """
 
     tokenizer: Any = None
@@ -95,7 +95,7 @@ class MaskedWordsTask(PlainTexts):
         return [filled[row] for row in range(len(rows))]
 
     def describe(self, prepared, predictions):
-        """Returns texts, the best tokens as `label`, and all by mask as `masks`."""
+        """Returns texts, the best tokens as `label`, and all tokens as `masks`."""
         return [
             {
                 "text": text,
@@ -119,7 +119,7 @@ def _check_masks(texts, rows, encoder, max_sequence_length):
 
 
 def _fill(model, rows, encoder, top_k):
-    """Returns the `Filling`s of the masks in a batch of lists of token ids."""
+    """Returns the `Filling`s of the masks in a batch, lists of token ids."""
     from scipy.special import softmax
 
     from albert_keras.train_step import infer
@@ -131,13 +131,13 @@ def _fill(model, rows, encoder, top_k):
     # (batch, length)
     is_mask = features["token_ids"] == encoder.mask_token_id
     num_masks = is_mask.sum(axis=1)
-    # (batch, most masks)
+    # (batch, max_masks)
     features["mask_positions"] = pad_rows(
         offsets_of(num_masks), np.nonzero(is_mask)[1].astype(np.int32), num_masks.max()
     )
     outputs = infer(model, features)
     logits = outputs["mlm_logits"] if isinstance(outputs, dict) else outputs
-    # Without padding, (masks of all texts, vocabulary_size).
+    # Without padding, (num_masks of all texts, vocabulary_size).
     logits = logits[np.arange(num_masks.max()) < num_masks[:, np.newaxis]]
     # A table of embeddings may have more rows than there are tokens.
     logits = logits[:, : encoder.vocabulary_size()]

@@ -6,7 +6,7 @@ from albert_keras.tasks import (
     TextClassificationTask,
     TextRegressionTask,
 )
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.text_classification.task import TextTask
 
 
 class Texts:

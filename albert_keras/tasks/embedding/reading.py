@@ -1,4 +1,4 @@
-"""Rows of texts, pairs and triples, and data sets of search in BEIR's layout."""
+"""Reader of texts, pairs and triples, and of search data sets in BEIR's layout."""
 
 import collections
 import dataclasses
@@ -11,7 +11,7 @@ from albert_keras.tasks.text_classification.reading import (
     Columns,
     each_row,
     label_numbers,
-    missing_error,
+    whole_rows,
 )
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8, read_json_lines
@@ -22,9 +22,10 @@ class EmbeddingRows(NamedTuple):
 
     Attributes:
         texts: list of str.
-        pairs, negatives: list of str, texts of the same and of another meaning; or None.
-        labels: list of str, the scores of pairs, or of tuples of str, a teacher's
-            vectors; or None.
+        pairs, negatives: list of str, or None. Texts of the same meaning as `texts`, and
+            of another meaning.
+        labels: list of str, the scores of pairs; or of tuples of str, the vectors of a
+            teacher; or None.
         num_skipped: int. Number of incomplete rows that were skipped.
     """
 
@@ -39,9 +40,9 @@ class RetrievalRows(NamedTuple):
     """A data set of search.
 
     Attributes:
-        queries, documents: Dicts of texts by name.
-        relevance: Dict by name of a query, of dicts by name of a document, of how
-            relevant it is, above 0.
+        queries, documents: Dicts from names to texts.
+        relevance: Dict from the name of a query to a dict from the name of a document to
+            its relevance, above 0.
     """
 
     queries: dict
@@ -50,7 +51,7 @@ class RetrievalRows(NamedTuple):
 
     @classmethod
     def of_pairs(cls, rows):
-        """Returns the search of the pair of each text among all pairs and negatives."""
+        """Returns the task of finding each text's pair among all pairs and negatives."""
         relevance = collections.defaultdict(dict)
         for text, pair in zip(rows.texts, rows.pairs, strict=True):
             relevance[text][pair] = 1.0
@@ -60,10 +61,10 @@ class RetrievalRows(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class EmbeddingColumns(Columns):
-    """`Columns` of pairs and triples; a label may be a list of numbers, a vector.
+    """`Columns` of pairs and triples. A label may be a vector, a list of numbers.
 
     Args:
-        negative: str. Column of the text of another meaning, if there is one.
+        negative: str. Column of the text of another meaning, if the file has it.
     """
 
     pair: str | None = "text_pair"
@@ -75,18 +76,18 @@ class EmbeddingColumns(Columns):
 
 
 def read_embedding_rows(source, columns, required, decoding=UTF_8):
-    """Reads texts and what stands beside them.
+    """Reads texts with their pairs, negatives and labels, or a data set of search.
 
     Args:
-        source: str or path: a table (see `read_table`); `"tfds:NAME:SPLIT"`; or a folder
-            in BEIR's layout, with `corpus.jsonl`, `queries.jsonl` and
-            `qrels/test.tsv`, or another file of its `qrels`.
+        source: str or path: a table (see `read_table`); `"tfds:NAME:SPLIT"`; a folder in
+            BEIR's layout, with `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`; or
+            another file in its `qrels`.
         columns: `EmbeddingColumns`.
-        required: Tuple of names of columns that must be there.
+        required: Sequence of str. Names of columns that the table must have.
         decoding: `Decoding` of the file.
 
     Returns:
-        `EmbeddingRows`, at least one; or `RetrievalRows`.
+        `EmbeddingRows`, at least one row; or `RetrievalRows`.
     """
     folder = pathlib.Path(source)
     if (folder / "corpus.jsonl").is_file():
@@ -95,17 +96,9 @@ def read_embedding_rows(source, columns, required, decoding=UTF_8):
         return _read_retrieval(folder.parents[1], folder, decoding)
     names = (columns.text, columns.pair, columns.negative, columns.label)
     rows = list(each_row(source, columns, required, decoding))
-    # Columns that are there, even if not in all rows.
+    # Also columns that only some rows have.
     wanted = [n for n in names if n in required or any(r.get(n) for _, r in rows)]
-    kept = []
-    for place, row in rows:
-        missing = [name for name in wanted if columns.lacks(row, name)]
-        if missing and not columns.skips_broken:
-            raise missing_error(f"'{source}', {place}", row, missing[0])
-        if not missing:
-            kept.append(row)
-    if not kept:
-        raise ValueError(f"There must be a whole row. Received: '{source}', without.")
+    kept = whole_rows(source, columns, rows, wanted)
     found = ([row[n] for row in kept] if n in wanted else None for n in names)
     return EmbeddingRows(*found, num_skipped=len(rows) - len(kept))
 

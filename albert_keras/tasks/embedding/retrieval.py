@@ -1,8 +1,8 @@
-"""Exact search by vectors, and its scores."""
+"""Exact vector search, and its scores."""
 
 import numpy as np
 
-# Queries whose cosines with all documents are in memory at once.
+# Queries whose products with all documents are in memory at once.
 _BLOCK = 256
 
 
@@ -11,10 +11,10 @@ def search(queries, documents, count=100):
 
     Args:
         queries, documents: float `(num_queries, dim)` and `(num_documents, dim)`.
-        count: int. Documents of a query.
+        count: int. Documents to find for a query.
 
     Returns:
-        Positions, int `(num_queries, count)`, or as many as there are documents.
+        Positions of documents, int `(num_queries, min(count, num_documents))`.
 
     Example:
 
@@ -38,7 +38,8 @@ def retrieval_scores(found, relevance):
 
     Args:
         found: List with the names of the documents found for each query, best first.
-        relevance: List with a dict, by name, of how relevant documents are, above 0.
+        relevance: List with a dict for each query, from names of documents to their
+            relevance, above 0.
 
     Returns:
         Dict: `ndcg_at_10`, `recall_at_1`, `recall_at_10`, `recall_at_100`, `mrr_at_10`.

@@ -1,4 +1,4 @@
-"""Training of embedders on pairs, triples, scores, texts or a teacher's vectors."""
+"""Text embedding: training on pairs, triples, scores, texts or a teacher's vectors."""
 
 import dataclasses
 import itertools
@@ -15,31 +15,30 @@ from albert_keras.tasks.embedding.reading import (
     read_embedding_rows,
 )
 from albert_keras.tasks.embedding.retrieval import retrieval_scores, search
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import spearman
 from albert_keras.tasks.reading import as_columns
-from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import label_numbers
 
-# Columns that the rows of each must have, by the names of `EmbeddingColumns`.
+# The fields of `EmbeddingColumns` whose columns each objective needs.
 OBJECTIVES = {
     "contrastive": ("text", "pair"),
     "cosent": ("text", "pair", "label"),
     "simcse": ("text",),
     "distillation": ("text", "label"),
 }
-# Of the two passes of SimCSE, that of its paper.
+# Dropout of SimCSE's two passes, as in its paper.
 _DROPOUT = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
 class EmbeddingTask(FinetuningTask):
-    """Vectors of texts, near each other where the texts mean the same.
+    """Vectors of texts, which are close if the texts have the same meaning.
 
     Args:
         columns: `EmbeddingColumns` of the files.
-        objective: str, one of `OBJECTIVES`: what rows are, and the loss on them.
-        pooling_mode: str. That of `AlbertTextEmbedder`.
+        objective: str, one of `OBJECTIVES`: the form of the rows, and the loss.
+        pooling_mode: str. See `AlbertTextEmbedder`.
         least_dimensions: int, or None. See `EmbeddingLoss`.
         vector_dim: int, or None. Size of a teacher's vectors, set by `for_run`.
     """
@@ -47,8 +46,8 @@ class EmbeddingTask(FinetuningTask):
     recipe: Recipe = Recipe(batch_size=64)
     columns: EmbeddingColumns = dataclasses.field(default_factory=EmbeddingColumns)
     objective: str = option(
-        "loss of embedders: `contrastive`, of pairs or triples; `cosent`, of pairs with "
-        "scores; `simcse`, of texts alone; `distillation`, of a teacher's vectors",
+        "loss of embedders: `contrastive` for pairs or triples, `cosent` for pairs with "
+        "scores, `simcse` for single texts, `distillation` for a teacher's vectors",
         "contrastive",
         choices=OBJECTIVES,
     )
@@ -56,19 +55,19 @@ class EmbeddingTask(FinetuningTask):
         "pooling of an embedder", "mean", choices=("mean", "cls", "max")
     )
     least_dimensions: int | None = option(
-        "leading dimensions that an embedder learns to do with, as with twice as many "
-        "and so on (default: all)",
+        "train embedders so that the first N dimensions are usable alone, and so are "
+        "the first 2 N, 4 N and so on (default: all)",
         None,
         Range(1, 2**16),
     )
     vector_dim: int | None = None
 
-    # Spearman's correlation, nDCG@10 or the mean cosine: by the rows.
+    # Spearman's correlation, nDCG@10 or the mean cosine, depending on the rows.
     main_metric: ClassVar[str] = "score"
     facts: ClassVar[tuple] = ("vector_dim",)
 
     def with_columns(self, **changes):
-        """Returns a copy that reads other columns, by the arguments of `Columns`."""
+        """Returns a copy that reads other columns, given as fields of `Columns`."""
         columns = dataclasses.replace(self.columns, **changes)
         return dataclasses.replace(self, columns=columns)
 
@@ -99,25 +98,29 @@ class EmbeddingTask(FinetuningTask):
         if self.objective == "contrastive" and rows.labels:
             raise ValueError(
                 "All pairs of contrastive training must have one meaning. Received: a "
-                f"column `{self.columns.label}`. Leave it out with the pairs that have "
-                "not, or train on scores by --objective cosent."
+                f"column `{self.columns.label}`. Remove it and the pairs of different "
+                "meaning, or train on scores by --objective cosent."
             )
 
     def read(self, source, *, needs_labels=True):
-        """Returns `EmbeddingRows`, or `RetrievalRows` to measure."""
+        """Returns `EmbeddingRows`, or `RetrievalRows` for evaluation."""
         names = [getattr(self.columns, name) for name in OBJECTIVES[self.objective]]
         rows = read_embedding_rows(source, self.columns, names, self.decoding)
         if isinstance(rows, RetrievalRows) or not rows.labels:
             return rows
         if any(isinstance(label, tuple) for label in rows.labels):
             return rows._replace(labels=_vectors(rows.labels))
-        # Labels of texts alone are no scores.
+        # Labels without pairs are no scores.
         return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`; those to train on have the texts of a row together."""
+        """Returns `PreparedRows`. In training the texts of a row are one example."""
         if training:
-            columns = self._trained(rows)
+            num_texts = {"contrastive": 3, "cosent": 2}.get(self.objective, 1)
+            columns = [column for column in rows[:num_texts] if column]
+            if self.objective == "simcse":
+                # Each text is a pair of itself, by two passes with dropout.
+                columns *= 2
             texts = [*itertools.chain.from_iterable(zip(*columns, strict=True))]
         else:
             columns = _measured(rows)
@@ -131,7 +134,7 @@ class EmbeddingTask(FinetuningTask):
             labels = numbers_of(columns)
         examples = dataclasses.replace(examples, num_choices=len(columns))
         prepared = PreparedRows(rows, examples.with_arrays(labels=np.array(labels)))
-        # But for rounding.
+        # Not 0.0, because of rounding.
         if self.prior_loss(prepared) < 1e-9:
             raise ValueError(
                 "Rows to train on must differ, or the loss cannot fall. Received: "
@@ -139,15 +142,8 @@ class EmbeddingTask(FinetuningTask):
             )
         return prepared
 
-    def _trained(self, rows):
-        """Returns the columns of the texts of a row; of SimCSE it is one text twice."""
-        num_texts = {"contrastive": 3, "cosent": 2}.get(self.objective, 1)
-        columns = [column for column in rows[:num_texts] if column]
-        return columns * 2 if self.objective == "simcse" else columns
-
     def build_model(self, backbone):
         from albert_keras.models import AlbertTextEmbedder
-        from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
 
         dim, dense = backbone.hidden_dim, {}
         if self.vector_dim not in (None, dim):
@@ -158,10 +154,7 @@ class EmbeddingTask(FinetuningTask):
                 f"`least_dimensions` must be at most the model's {dim}. "
                 f"Received: least_dimensions={self.least_dimensions}."
             )
-        preprocessor = AlbertTextEmbedderPreprocessor(
-            self.tokenizer, sequence_length=self.recipe.sequence_length
-        )
-        return AlbertTextEmbedder(backbone, preprocessor, self.pooling_mode, **dense)
+        return AlbertTextEmbedder(backbone, None, self.pooling_mode, **dense)
 
     def learner_of(self, model):
         from albert_keras.models import EmbeddingLearner
@@ -179,7 +172,7 @@ class EmbeddingTask(FinetuningTask):
         return []
 
     def prior_loss(self, prepared):
-        """Returns the loss of equal vectors, for a teacher's of the best ones."""
+        """Returns the loss of equal vectors; with a teacher, of the best equal ones."""
         labels = prepared.examples.example_arrays["labels"]
         size = self.recipe.batch_size
         if self.objective == "distillation":
@@ -194,11 +187,12 @@ class EmbeddingTask(FinetuningTask):
         return float(np.log(size * others) / 2)
 
     def score(self, prepared, predictions):
-        """Returns `score`, what it is by name, and `num_examples`.
+        """Returns `score`, the same under its own name, and `num_examples`.
 
-        Pairs with numbers: Spearman's correlation of the cosines. A teacher's vectors:
-        the mean cosine. A data set of search, or pairs alone, where the pair of a text is
-        searched among all: nDCG@10, and recall and MRR beside.
+        For pairs with scores it is Spearman's correlation with the cosines; for a
+        teacher's vectors the mean cosine; for a data set of search, and for pairs without
+        scores, where each text's pair is searched among all, nDCG@10, with recall and
+        MRR.
 
         Args:
             prepared: `PreparedRows`.
@@ -222,7 +216,7 @@ class EmbeddingTask(FinetuningTask):
         return {"score": float(value), name: float(value), "num_examples": len(texts)}
 
     def _found(self, prepared, predictions):
-        """Returns the names of the documents of each query; a query is not its own."""
+        """Returns the names of each query's documents, without the query itself."""
         queries, documents = prepared.rows.queries, prepared.rows.documents
         vectors = (
             _normalized(_vectors_of(prepared, texts.values(), predictions))
@@ -235,13 +229,13 @@ class EmbeddingTask(FinetuningTask):
         ]
 
     def rows_of(self, samples):
-        """Returns `EmbeddingRows` of the samples, str, or dicts with such a `text`."""
+        """Returns `EmbeddingRows` of samples, texts or dicts with a `text`."""
         (texts,) = as_columns(samples, ("text",))
-        # Pairs of themselves: nothing is measured on them.
+        # Each text is its own pair, because `prepare` needs one.
         return EmbeddingRows(texts, texts)
 
     def describe(self, prepared, predictions):
-        """Returns a dict of `text` and `embedding`, a list, for each first text."""
+        """Returns a dict of `text` and `embedding`, a list, for each text or query."""
         rows = prepared.rows
         texts = getattr(rows, "texts", None) or [*rows.queries.values()]
         return [
@@ -255,13 +249,13 @@ class EmbeddingTask(FinetuningTask):
         return [*zip(*filter(None, rows[:2]), strict=True)]
 
     def split_keys(self, rows):
-        """Returns the texts; equal keys of texts alone, on which nothing is measured."""
+        """Returns the texts; one key for rows without scores, so none are held out."""
         has_score = rows.pairs or rows.labels
         return rows.texts if has_score else [""] * len(rows.texts)
 
 
 def _measured(rows):
-    """Returns the columns of texts of rows, of which there must be a score."""
+    """Returns the columns of texts of rows that can be scored."""
     if isinstance(rows, RetrievalRows):
         return [rows.queries.values(), rows.documents.values()]
     if rows.labels is None and rows.pairs is None:
@@ -277,7 +271,7 @@ def _vectors(labels):
     sizes = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(sizes) > 1 or 0 in sizes:
         raise ValueError(
-            "A teacher's vectors must be lists of as many numbers each. "
+            "A teacher's vectors must be lists of the same length. "
             f"Received: sizes {', '.join(map(str, sorted(sizes)))}."
         )
     numbers = label_numbers([*itertools.chain.from_iterable(labels)])

@@ -1,3 +1,3 @@
-"""Multiple choice."""
+"""Multiple-choice questions."""
 
 from albert_keras.tasks.multiple_choice.task import RACE, MultipleChoiceTask

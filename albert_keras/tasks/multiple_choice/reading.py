@@ -1,20 +1,15 @@
-"""Multiple-choice questions: RACE's folders, JSON lines and TFDS."""
+"""Reader of multiple-choice questions: RACE's folders, JSON lines and TFDS."""
 
 import pathlib
 import re
 import string
 
 from albert_keras.preprocessors.choices import ChoiceQuestions
-from albert_keras.tasks.reading import (
-    first_of,
-    is_tfds,
-    labels_or_none,
-    read_json_rows,
-)
+from albert_keras.tasks.reading import first_of, is_tfds, labels_or_none, read_json_rows
 from albert_keras.text.text_files import UTF_8, check_unicode
 from albert_keras.text.tfds import PREFIX
 
-# RACE's folders, by the schools whose exams the questions are from.
+# RACE's folders. The questions are from exams of these schools.
 LEVELS = ("middle", "high")
 
 LETTERS = string.ascii_uppercase
@@ -37,13 +32,14 @@ def read_choice_questions(path, decoding=UTF_8):
             *   a folder in RACE's layout: `middle/`, `high/` or both, with `.txt` files
                 of JSON, `{"article", "questions", "options", "answers"}`;
             *   a file of such JSON lines;
-            *   a file of JSON lines of one question each,
+            *   a file of JSON lines with one question each,
                 `{"context", "question", "options", "answer"}`; other names are `article`
                 or `passage`, `choices` and `label`, and `context` may be absent;
-            *   `"tfds:NAME:SPLIT"` with the features of either: `"tfds:race:dev"` has
-                both levels, `"tfds:race/high:dev"` one.
+            *   `"tfds:NAME:SPLIT"` with the features of either form: `"tfds:race:dev"`
+                has both levels, `"tfds:race/high:dev"` one.
 
-            Answers are letters from `A` or numbers from 0, or all absent.
+            Answers are letters from `A`, or numbers from 0. They may be absent in all
+            questions.
         decoding: `Decoding` of the files.
 
     Returns:
@@ -51,8 +47,8 @@ def read_choice_questions(path, decoding=UTF_8):
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If a folder has no level, a line has another form, or questions
-            differ in their number of options or in having an answer; with the line.
+        ValueError: If a folder has no level, a line has another form, questions have
+            different numbers of options, or only some have an answer; with the line.
     """
     rows, places = [], []
     for group, source in _sources(path):
@@ -74,7 +70,7 @@ def read_choice_questions(path, decoding=UTF_8):
 
 
 def _sources(path):
-    """Yields the group, a level of RACE or `""`, and the source of each data set."""
+    """Yields the group, RACE's level or `""`, and the source of each data set."""
     if is_tfds(path):
         match = _TFDS_RACE.fullmatch(str(path))
         if match is None:

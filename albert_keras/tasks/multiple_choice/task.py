@@ -1,13 +1,14 @@
-"""Multiple choice: RACE, and any questions with options in JSON lines."""
+"""Multiple-choice questions: RACE, and others with options in JSON lines."""
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.reading import (
     CONTEXT_KEYS,
@@ -17,16 +18,15 @@ from albert_keras.tasks.multiple_choice.reading import (
     read_choice_questions,
 )
 from albert_keras.tasks.reading import as_columns, check_labelled
-from albert_keras.tasks.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True)
 class MultipleChoiceTask(FinetuningTask):
-    """One of several options that answers a question, with an article or without.
+    """Choice of the option that answers a question, with or without an article.
 
     Args:
-        max_question_length: int. Tokens of question and option that are kept, from their
-            end. Default 128, the original's; without it RACE scores 20 points less
+        max_question_length: int. The last tokens of question and option that are kept.
+            Default 128, the original's; without this limit RACE scores 20 points less
             (huggingface/transformers issue 3522).
 
     Reference: google-research/albert race_utils.py.
@@ -42,6 +42,8 @@ class MultipleChoiceTask(FinetuningTask):
     max_question_length: int = option(
         "maximum number of tokens of a question", 128, Range(1, 2**16)
     )
+
+    packing: ClassVar[tuple] = ("max_question_length",)
 
     def read(self, source, *, needs_labels=True):
         """Returns `ChoiceQuestions`."""
@@ -64,19 +66,8 @@ class MultipleChoiceTask(FinetuningTask):
 
         return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
 
-    def servable(self, model):
-        """Adds a preprocessor that packs questions like the task."""
-        from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
-
-        model.preprocessor = AlbertMultipleChoicePreprocessor(
-            self.tokenizer,
-            sequence_length=self.recipe.sequence_length,
-            max_question_length=self.max_question_length,
-        )
-        return model
-
     def score(self, prepared, predictions):
-        """Returns accuracies: of all, by level of RACE, of the most frequent position.
+        """Returns the accuracy, also by level of RACE, and that of the majority answer.
 
         Args:
             prepared: `PreparedRows`.
@@ -96,9 +87,9 @@ class MultipleChoiceTask(FinetuningTask):
         }
 
     def rows_of(self, samples):
-        """Returns `ChoiceQuestions` of tuples of context, maybe question, and options.
+        """Returns `ChoiceQuestions` of tuples, or of dicts with the names in files.
 
-        Or of dicts, with the names that files have.
+        A tuple has context, question and options, or only context and options.
         """
         names = (CONTEXT_KEYS, QUESTION_KEYS, OPTION_KEYS)
         articles, questions, options = as_columns(
@@ -108,10 +99,7 @@ class MultipleChoiceTask(FinetuningTask):
         return ChoiceQuestions(articles, questions, options, None, [""] * len(articles))
 
     def describe(self, prepared, predictions):
-        """Returns questions, options, scores, and the best option's letter as `label`.
-
-        In place of an empty question there is its context.
-        """
+        """Returns question or context, options, scores and the best letter of rows."""
         rows = prepared.rows
         return [
             {
@@ -140,12 +128,12 @@ class MultipleChoiceTask(FinetuningTask):
         return list(zip(rows.articles, rows.questions, strict=True))
 
     def split_keys(self, rows):
-        """Returns the articles, and questions that have none."""
+        """Returns the articles, or for questions without an article the questions."""
         texts = zip(rows.articles, rows.questions, strict=True)
         return [article or question for article, question in texts]
 
     def prior_loss(self, prepared):
-        # Of equal probabilities: the model scores each option by itself.
+        # The model scores each option alone, so it cannot prefer a position.
         return float(np.log(prepared.examples.num_choices))
 
 

@@ -1,3 +1,3 @@
-"""Tagging of tokens."""
+"""Tagging of words."""
 
 from albert_keras.tasks.tagging.task import TAGGING, TaggingTask

@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word: CoNLL columns, JSON lines and TFDS."""
+"""Reader of sentences with a tag for each word: CoNLL columns, JSON lines and TFDS."""
 
 import collections
 import itertools
@@ -6,12 +6,9 @@ import pathlib
 import re
 from typing import NamedTuple
 
+from albert_keras.checks import shown
 from albert_keras.system.files import atomic_path
-from albert_keras.tasks.reading import (
-    is_tfds,
-    labels_or_none,
-    read_json_rows,
-)
+from albert_keras.tasks.reading import first_of, is_tfds, labels_or_none, read_json_rows
 from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
 
 OUTSIDE = "O"
@@ -26,9 +23,9 @@ class TaggedSentences(NamedTuple):
 
     Attributes:
         words: list of lists of str.
-        tags: list of lists of str, one a word; None if unknown.
-        texts: list of str, in which the words stand, or `""` for words with a space
-            between them; None if all are such.
+        tags: list of lists of str, a tag for each word; None if unknown.
+        texts: list of str with the words, or `""` for words joined by spaces; None if
+            all are so.
     """
 
     words: list
@@ -40,9 +37,9 @@ class PredictedTags(NamedTuple):
     """Predictions for words.
 
     Attributes:
-        tags: list of lists of str, one a word.
-        probabilities: list of lists of float, those of the tags; 0.0 for words without
-            tokens.
+        tags: list of lists of str, a tag for each word.
+        probabilities: list of lists of float, the probabilities of the tags; 0.0 for
+            words without tokens.
     """
 
     tags: list
@@ -52,10 +49,10 @@ class PredictedTags(NamedTuple):
 def read_tagged(path, tag_feature="ner", decoding=UTF_8):
     """Reads words and their tags.
 
-    *   Columns, as CoNLL's: one word a line, first, and its tag, last, separated by tabs
-        or else by spaces, and between sentences an empty line or one that begins with
-        `-DOCSTART-`. Files of one column have no tags.
-    *   JSON lines (`.jsonl`): one sentence a line, `{"tokens": [...], "tags": [...]}`, or
+    *   Columns, as CoNLL's: each line has a word first and its tag last, separated by
+        tabs, or if there are none by spaces. An empty line, or one that begins with
+        `-DOCSTART-`, separates sentences. A file of one column has no tags.
+    *   JSON lines (`.jsonl`) with a sentence each, `{"tokens": [...], "tags": [...]}`, or
         with the names `words` and `labels`. Tags may be numbers, or absent.
     *   TFDS: a feature `tokens` or `words`, and another sequence, as in
         `"tfds:conll2003:train"`.
@@ -90,25 +87,26 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
 
 
 def default_tag(tags):
-    """Returns the tag of words without tokens, from the tags of training sentences.
+    """Returns the tag for words without tokens, from the tags of training sentences.
 
-    It is `"O"` if that occurs, as in all schemes of entities; otherwise the most
-    frequent tag.
+    It is `"O"` if that occurs, as with all tags of entities, or else the most frequent
+    tag.
     """
     counts = collections.Counter(itertools.chain(*tags))
     return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
 
 
 def write_tagged(path, words, predictions, tags=None):
-    r"""Writes tags in columns: one word a line, and an empty line after each sentence.
+    r"""Writes tags in columns: a word in each line, and an empty line after a sentence.
 
-    The columns are the word, the target tag if known, and the predicted tag, the format
-    of `conlleval -d '\t'` and `read_tagged`.
+    The columns are the word, the target tag if known, and the predicted tag, as
+    `conlleval -d '\t'` and `read_tagged` read them.
 
     Args:
         path: str or path.
-        words, predictions, tags: Lists of lists of str of the same lengths, words
-            without tabs and line breaks. The targets, `tags`, may be None.
+        words, predictions: Lists of lists of str of the same lengths. Words must not
+            have tabs or line breaks.
+        tags: Targets, lists of the same lengths, or None.
     """
     columns = [words, predictions] if tags is None else [words, tags, predictions]
     rows = []
@@ -129,7 +127,7 @@ def _read_columns(path, lines):
     """Yields the place (for errors), words and tags (or None) of each sentence."""
     num_columns = None
     rows = []
-    # The end of the file ends a sentence too.
+    # The last sentence may have no empty line after it.
     for number, line in enumerate(itertools.chain(lines, [""]), start=1):
         line = line.rstrip("\r\n")
         if line.strip(" \t") and not line.startswith(_DOCUMENT_START):
@@ -147,7 +145,7 @@ def _read_columns(path, lines):
 def _check_columns(columns, num_columns, place):
     if len(columns) != num_columns:
         raise ValueError(
-            "Lines must have as many columns, by tabs or spaces. Received: "
+            "All lines must have the same number of columns. Received: "
             f"{place}, with {len(columns)}, and {num_columns} before. Remove comments."
         )
     if not (columns[0] and columns[-1]):
@@ -189,15 +187,14 @@ def _sentence_of(place, row, tag_keys):
 
 def _texts_at(row, keys, kinds, place):
     """Returns the list of str at the first of `keys` that the row has, or None."""
-    key = next((key for key in keys if row.get(key) is not None), None)
-    if key is None:
+    values = first_of(row, keys)
+    if values is None:
         return None
-    values = row[key]
     if not isinstance(values, list) or not all(
         isinstance(value, kinds) and str(value) for value in values
     ):
         raise ValueError(
-            f"`{key}` must be a list of texts that are not empty. "
-            f"Received: {place}: {values!r:.80}."
+            f"`{'` or `'.join(keys)}` must be a list of texts that are not empty. "
+            f"Received: {place}: {shown(values)}."
         )
     return [check_unicode(str(value), place, "strict", None) for value in values]

@@ -1,4 +1,4 @@
-"""Tagging: a tag for each word, such as named entities or parts of speech."""
+"""Tagging of words, such as named entities or parts of speech."""
 
 import dataclasses
 import itertools
@@ -8,12 +8,8 @@ import numpy as np
 
 from albert_keras.checks import check_is_list, shown
 from albert_keras.options import option
-from albert_keras.preprocessors.tagged_words import (
-    align_tags,
-    gather_words,
-    words_of,
-)
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import (
     accuracy,
     check_finite_outputs,
@@ -22,7 +18,6 @@ from albert_keras.tasks.metrics import (
     majority_accuracy,
 )
 from albert_keras.tasks.reading import check_keys, check_labelled, first_of
-from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import (
     are_entity_tags,
     describe_entities,
@@ -42,14 +37,13 @@ from albert_keras.tasks.tagging.reading import (
 class TaggingTask(FinetuningTask):
     """A tag for each word of sentences in CoNLL's columns, JSON lines or TFDS.
 
-    The first token of a word stands for the word, in the loss and in predictions. Tags of
-    entities (BIO, IOB, IOBES) are scored by entity, as in the CoNLL shared tasks, other
-    tags by word.
+    Loss and predictions use the first token of each word. Tags of entities (BIO, IOB,
+    IOBES) are scored by entity, as in the CoNLL shared tasks, other tags by word.
 
     Args:
         labels: Tuple of tags in the order of the logits. Default None: those of the
             training file, sorted.
-        default: str. Tag of words without tokens. Default None: see `default_tag`.
+        default: str. Tag for words without tokens. Default None: see `default_tag`.
         tag_feature: str. Name of the tags in TFDS; CoNLL 2003 has `"ner"`, `"pos"` and
             `"chunks"`.
 
@@ -64,7 +58,7 @@ class TaggingTask(FinetuningTask):
 
     @property
     def main_metric(self):
-        """F1 of entities, or accuracy of words for other tags."""
+        """`f1` of entities, or for other tags `accuracy` of words."""
         return "f1" if are_entity_tags(self.labels) else "accuracy"
 
     def read(self, source, *, needs_labels=True):
@@ -87,7 +81,7 @@ class TaggingTask(FinetuningTask):
         )
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`; a long sentence is several examples."""
+        """Returns `PreparedRows`. A long sentence gives several examples."""
         tag_ids = rows.tags and [label_ids(tags, self.labels) for tags in rows.tags]
         examples = align_tags(
             self.tokenizer.encoder,
@@ -106,15 +100,6 @@ class TaggingTask(FinetuningTask):
             dropout=self.recipe.classifier_dropout,
             labels=self.labels,
         )
-
-    def servable(self, model):
-        """Adds a preprocessor that packs sentences like the task."""
-        from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
-
-        model.preprocessor = AlbertTokenClassifierPreprocessor(
-            self.tokenizer, sequence_length=self.recipe.sequence_length
-        )
-        return model
 
     def predict(self, model, prepared, batch_size):
         """Returns the `PredictedTags` of words."""
@@ -137,7 +122,7 @@ class TaggingTask(FinetuningTask):
         )
 
     def score(self, prepared, predictions):
-        """Returns `accuracy` of words; for entities `precision`, `recall`, `f1` too."""
+        """Returns `accuracy` of words, and for entities `precision`, `recall`, `f1`."""
         ids, predicted_ids = self._ids_of(prepared, predictions)
         results = {"accuracy": accuracy(ids, predicted_ids)}
         if are_entity_tags(self.labels):
@@ -166,9 +151,9 @@ class TaggingTask(FinetuningTask):
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, samples):
-        """Returns `TaggedSentences` of lists of words, or of str: see `words_of`.
+        """Returns `TaggedSentences` of lists of words or of texts; see `words_of`.
 
-        Or of dicts with either, as `tokens` or `words`.
+        Samples may be dicts that have one of these as `tokens` or `words`.
         """
         check_is_list("samples", samples)
         samples = [_sentence_of(sample) for sample in samples]
@@ -178,7 +163,7 @@ class TaggingTask(FinetuningTask):
     def describe(self, prepared, predictions):
         """Returns text, words, tags, and both as `label`: `word/tag word/tag`.
 
-        Of tags of entities also `entities`; see `describe_entities`.
+        If the tags are of entities, also `entities`; see `describe_entities`.
         """
         rows, has_entities = prepared.rows, are_entity_tags(self.labels)
         texts, described = rows.texts or [""] * len(rows.words), []
@@ -221,7 +206,7 @@ def _labelled(words, tags):
 
 
 def _sentence_of(sample):
-    """Returns the sentence of a sample: itself, or the one that a dict has."""
+    """Returns the sentence of a sample, which may be a dict."""
     if not isinstance(sample, dict):
         return sample
     sentence = first_of(sample, WORD_KEYS)

@@ -1,5 +1,6 @@
 """Classification and regression of texts and pairs of texts."""
 
+import abc
 import collections
 import dataclasses
 import math
@@ -8,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.checks import is_number, shown
-from albert_keras.options import Range, option
+from albert_keras.options import Range, check_unused, option
+from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
@@ -19,15 +22,211 @@ from albert_keras.tasks.metrics import (
     predicted_classes,
     score,
 )
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
 from albert_keras.tasks.text_classification.glue_predictions import (
+    is_glue_file,
     write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import (
+    Columns,
+    LabelledTexts,
     describe_labels,
     each_label,
     label_numbers,
+    read_labelled_texts,
 )
+from albert_keras.text.tables import TABLE_READERS
+
+# The part of a long text that is kept. `windows` keeps all and averages the outputs.
+LONG_TEXTS = (*TRUNCATIONS, "windows")
+
+# How the exits of a model with an exit after every layer are trained.
+EXIT_TRAINING = ("joint", "two-stage")
+
+
+@dataclasses.dataclass(frozen=True)
+class TextTask(FinetuningTask):
+    """Prediction from tables with a text, or a pair of texts, in each row.
+
+    Args:
+        columns: `Columns` of the files.
+        tfds_columns: `Columns` of the TFDS data set. Default None: those of the files.
+        metrics_reported: Tuple of names of scores. The best checkpoint is chosen by the
+            first.
+        long_texts: str, one of `LONG_TEXTS`. Pairs of texts allow only `"head"`.
+        early_exit: `None`, or one of `EXIT_TRAINING` for a model with an exit after every
+            layer.
+
+    Raises:
+        ValueError: If `long_texts` is unknown, or is not `"head"` for pairs, or if only
+            one of columns and task allows several labels per row.
+    """
+
+    columns: Columns = dataclasses.field(default_factory=Columns)
+    tfds_columns: Columns | None = None
+    metrics_reported: tuple = ("accuracy",)
+    long_texts: str = option(
+        "part of long texts to read, or `windows` for all", "head", choices=LONG_TEXTS
+    )
+    early_exit: str | None = option(
+        "add an exit after every layer: `joint` trains exits and model together, "
+        "`two-stage` trains only the exits of a finished classifier, the checkpoint",
+        None,
+        choices=EXIT_TRAINING,
+    )
+
+    tables: ClassVar[tuple] = tuple(TABLE_READERS)
+    packing: ClassVar[tuple] = ("takes_pairs",)
+    # Whether a row may have any number of labels.
+    several_labels: ClassVar[bool] = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.columns.label_separator is not None) != self.several_labels:
+            raise ValueError(
+                "`label_separator` is for tasks with several labels a row. "
+                f"Received: label_separator={self.columns.label_separator!r}."
+            )
+        if self.columns.pair:
+            given = {} if self.long_texts == "head" else {"long_texts": self.long_texts}
+            check_unused(given, given, "pairs of texts")
+
+    @property
+    def takes_pairs(self):
+        return self.columns.pair is not None
+
+    @property
+    def main_metric(self):
+        return self.metrics_reported[0]
+
+    # === To write for a new kind of label ===
+
+    @abc.abstractmethod
+    def targets(self, rows):
+        """Returns the labels of labelled rows as an array `(num_rows, ...)`."""
+
+    @abc.abstractmethod
+    def described(self, predictions):
+        """Returns the columns that `describe` adds to the texts, a dict of lists."""
+
+    # === Defaults ===
+
+    def new_model(self, backbone, num_classes, **options):
+        """Builds a model with a new head, or with a head at every exit."""
+        from albert_keras.models import AlbertEarlyExitClassifier, AlbertTextClassifier
+
+        kind = AlbertEarlyExitClassifier if self.early_exit else AlbertTextClassifier
+        dropout = self.recipe.classifier_dropout
+        return kind(backbone, num_classes, dropout=dropout, **options)
+
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns; the arguments are fields of `Columns`.
+
+        >>> from albert_keras.tasks import TASKS
+        >>> TASKS["imdb"].with_columns(text="review").columns.text
+        'review'
+        """
+        columns = {"columns": dataclasses.replace(self.columns, **changes)}
+        if self.tfds_columns:
+            columns["tfds_columns"] = dataclasses.replace(self.tfds_columns, **changes)
+        return dataclasses.replace(self, **columns)
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `LabelledTexts`."""
+        columns = self.columns
+        if is_tfds(source):
+            columns = self.tfds_columns or columns
+        return read_labelled_texts(
+            source, columns, needs_labels=needs_labels, decoding=self.decoding
+        )
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`; `details` are the numbers of the examples' rows."""
+        encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
+        if self.long_texts == "windows":
+            examples, row_of = split_texts(encoder, rows.texts, sequence_length=length)
+        else:
+            examples = pack_texts(
+                encoder,
+                rows.texts,
+                rows.pairs,
+                sequence_length=length,
+                truncation=self.long_texts,
+            )
+            row_of = np.arange(len(rows.texts))
+        if rows.labels is not None:
+            arrays = self.label_arrays(rows, training).items()
+            examples = examples.with_arrays(**{n: array[row_of] for n, array in arrays})
+        return PreparedRows(rows, examples, row_of)
+
+    def label_arrays(self, rows, training):
+        """Returns arrays `(num_rows, ...)` for the examples of labelled rows, a dict."""
+        return {"labels": self.targets(rows)}
+
+    def notes(self, prepared):
+        length = self.recipe.sequence_length
+        num_full = int((prepared.examples.lengths == length).sum())
+        if not num_full or self.long_texts == "windows":
+            return []
+        share = num_full / prepared.examples.num_examples
+        return [
+            f"{share:.1%} of the rows fill {length} tokens or were cut: --long-texts and "
+            "--sequence-length of `finetune` set how much of a text is read"
+        ]
+
+    def servable(self, model):
+        """Returns the model with a preprocessor if it reads the beginnings of texts."""
+        return super().servable(model) if self.long_texts == "head" else model
+
+    def predict(self, model, prepared, batch_size):
+        """Returns outputs, float32 `(num_rows, num_outputs)`, the mean over windows."""
+        return self.of_rows(prepared, super().predict(model, prepared, batch_size))
+
+    def of_rows(self, prepared, outputs):
+        """Returns the mean outputs of each row's examples, from `(num_examples, ...)`."""
+        row_of = prepared.details
+        sums = np.zeros((len(prepared.rows.texts), *outputs.shape[1:]))
+        np.add.at(sums, row_of, outputs)
+        num_windows = np.bincount(row_of).reshape(-1, *[1] * (outputs.ndim - 1))
+        return (sums / num_windows).astype(np.float32)
+
+    def rows_of(self, samples):
+        """Returns `LabelledTexts` of texts, of tuples of two texts, or of dicts.
+
+        Dicts have the names of the task's columns, or `text` and `text_pair`. A
+        classifier that does not record what it was trained on takes texts and pairs.
+        """
+        names = [(self.columns.text, "text")]
+        if self.columns.pair:
+            names.append((self.columns.pair, "text_pair"))
+        elif self.long_texts == "head":
+            names.append(("text_pair",))
+        optional = None if self.columns.pair else ("text_pair",)
+        texts, *pairs = as_columns(samples, *names, optional=optional)
+        if pairs and optional:
+            rule = "samples must have a second text"
+            pairs = [labels_or_none(*pairs, [*map(shown, texts)], rule)]
+        return LabelledTexts(texts, None, *pairs)
+
+    def describe(self, prepared, predictions):
+        """Returns a dict for each row: its texts, and the columns of `described`."""
+        rows = prepared.rows
+        columns = {"text": rows.texts}
+        if rows.pairs:
+            columns["text_pair"] = rows.pairs
+        columns |= self.described(predictions)
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+    def has_submission(self, path):
+        return is_glue_file(path)
+
+    def text_keys(self, rows):
+        if rows.pairs is None:
+            return rows.texts
+        return list(zip(rows.texts, rows.pairs, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +249,9 @@ class TextClassificationTask(TextTask):
         None,
     )
     label_smoothing: float = option(
-        "probability taken from the target label", 0.0, Range(0, below=1)
+        "label smoothing: share of the target spread over all labels",
+        0.0,
+        Range(0, below=1),
     )
 
     facts: ClassVar[tuple] = ("labels",)
@@ -99,7 +300,7 @@ class TextClassificationTask(TextTask):
         return "auto"
 
     def predict(self, model, prepared, batch_size):
-        """Returns the outputs; of softmax probabilities the logarithms, as logits."""
+        """Returns logits; of a model with softmax, the logarithms of its outputs."""
         outputs = super().predict(model, prepared, batch_size)
         activation = getattr(model, "activation", None)
         is_softmax = getattr(activation, "__name__", None) == "softmax"
@@ -108,9 +309,9 @@ class TextClassificationTask(TextTask):
     def score(self, prepared, predictions):
         """Returns the task's metrics of logits, their `loss` and `num_examples`.
 
-        Also `majority_accuracy` (of always predicting the most frequent label),
-        `num_predicted_labels` (different ones) and `num_ties`, which are decided for the
-        first label.
+        Also `majority_accuracy`, of always predicting the most frequent label;
+        `num_predicted_labels`, the number of different predictions; and `num_ties`, the
+        rows where several labels have the greatest logit, of which the first is taken.
         """
         targets = self.targets(prepared.rows)
         return {
@@ -133,13 +334,13 @@ class TextClassificationTask(TextTask):
         }
 
     def by_label(self, probabilities):
-        """Returns probabilities `(num_rows, num_classes)` as a dict by label a row."""
+        """Returns probabilities `(num_rows, num_classes)` as a list of dicts by label."""
         return [
             dict(zip(self.labels, row, strict=True)) for row in probabilities.tolist()
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions in the format of GLUE's server, to a file like `RTE.tsv`."""
+        """Writes predictions to a file like `RTE.tsv`, for GLUE's server."""
         write_glue_predictions(path, self._labels_of(predictions))
 
     def report(self, prepared, predictions):
@@ -159,9 +360,9 @@ class TextClassificationTask(TextTask):
         smoothing = self.label_smoothing
         return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
 
-    def targets_of(self, labels):
-        """Returns the class ids of labels, int32 `(num_rows,)`."""
-        return label_ids(labels, self.labels)
+    def targets(self, rows):
+        """Returns the class ids of the labels, int32 `(num_rows,)`."""
+        return label_ids(rows.labels, self.labels)
 
     def _labels_of(self, logits):
         return [self.labels[index] for index in predicted_classes(logits)]
@@ -175,7 +376,7 @@ class TextClassificationTask(TextTask):
         unknown = sorted(weights.keys() - set(self.labels))
         if unknown:
             raise ValueError(
-                f"Class weights must be of the labels {', '.join(self.labels)}. "
+                f"Class weights must be for the labels {', '.join(self.labels)}. "
                 f"Received: {', '.join(unknown)}."
             )
         if not any(weights.get(label, 1.0) for label in counts):
@@ -204,8 +405,8 @@ class TextRegressionTask(TextTask):
     def score(self, prepared, predictions):
         """Returns the task's metrics of scores, their `loss` and `num_examples`.
 
-        Also `prior_loss`, of always predicting the mean, and `spread`, the largest
-        prediction minus the smallest.
+        Also `prior_loss`, the loss of always predicting the mean, and `spread`, the
+        greatest prediction minus the smallest.
         """
         targets = self.targets(prepared.rows)
         return {
@@ -221,16 +422,16 @@ class TextRegressionTask(TextTask):
         return {"score": predictions[:, 0].tolist()}
 
     def write_submission(self, path, prepared, predictions):
-        """Writes scores in the format of GLUE's server, to `STS-B.tsv`."""
+        """Writes scores to `STS-B.tsv`, for GLUE's server."""
         write_glue_predictions(path, predictions[:, 0])
 
     def prior_loss(self, prepared):
         """Returns the variance of the numbers."""
         return float(prepared.examples.example_arrays["labels"].var())
 
-    def targets_of(self, labels):
+    def targets(self, rows):
         """Returns the numbers, float32 `(num_rows,)`."""
-        return label_numbers(labels)
+        return label_numbers(rows.labels)
 
 
 def _loss(targets, logits):

@@ -242,8 +242,8 @@ def test_files_of_a_glue_submission(tmp_path):
     ("name", "predictions", "message"),
     [
         ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
-        ("SST-2.tsv", np.ones(3), "of a classifier's. .*SST-2.tsv', predictions: 1.0"),
-        ("STS-B.tsv", ["0", "1"], "of a regression's predictions, .*, predictions: 0"),
+        ("SST-2.tsv", np.ones(3), "of a classifier. .*SST-2.tsv', predictions: 1.0"),
+        ("STS-B.tsv", ["0", "1"], "of a regression, .*, predictions: 0"),
         ("STS-B.tsv", np.array([2.5, np.nan]), "NaN in 1 of 2 rows, first 1"),
     ],
 )
