@@ -11,7 +11,7 @@ from albert_keras.checks import check_choice, import_optional, shown
 from albert_keras.export import is_exported, load_exported
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import BATCH_SIZE
-from albert_keras.runs.inference import AS_IN_THE_RUN, load_run
+from albert_keras.runs.inference import DEFAULT_ROW_OPTIONS, load_run
 from albert_keras.system.files import (
     atomic_path,
     check_replaceable_file,
@@ -35,7 +35,7 @@ def embed_file(
     *,
     batch_size=BATCH_SIZE,
     prompt_name=None,
-    reading=AS_IN_THE_RUN,
+    reading=DEFAULT_ROW_OPTIONS,
 ):
     """Writes the vectors of the texts of a file, in their order.
 
