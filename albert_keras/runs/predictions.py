@@ -119,9 +119,8 @@ def _write_json_lines(file, rows):
 
 def _write_csv(file, rows):
     # All texts have quotes, because `csv` would not quote a lone "\r".
-    _write_cells(
-        csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"), rows
-    )
+    options = {"quoting": csv.QUOTE_NONNUMERIC, "lineterminator": "\n"}
+    _write_cells(csv.writer(file, **options), rows, {})
 
 
 def _write_tsv(file, rows):
@@ -131,8 +130,8 @@ def _write_tsv(file, rows):
     _write_cells(csv.writer(file, delimiter="\t", **options), rows, marks)
 
 
-def _write_cells(writer, rows, marks=()):
-    """Writes dicts as rows of a table. `marks` are replaced in their texts."""
+def _write_cells(writer, rows, marks):
+    """Writes dicts as rows of a table, and replaces `marks` in their texts."""
 
     def as_cell(value):
         if isinstance(value, list):

@@ -8,7 +8,6 @@ import numpy as np
 
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.options import check_fields
-from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.text import (
     evaluation_batches,
@@ -228,11 +227,6 @@ class FinetuningTask(abc.ABC):
         """Returns the loss of the best constant answer: the labels' entropy, in nats."""
         arrays = prepared.examples.example_arrays | prepared.examples.token_arrays
         return entropy(np.bincount(arrays["labels"], arrays.get("label_weights")))
-
-    def load_model(self, folder):
-        """Loads the model from the preset folder of a finished run."""
-        read_object(folder, "task.json")
-        return registered_class(folder, "task.json").from_preset(str(folder))
 
     def servable(self, model):
         """Returns the model with a preprocessor that packs raw text like the task."""

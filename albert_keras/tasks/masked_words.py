@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_is_list, check_positive_integer
+from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
-from albert_keras.tasks.reading import PlainTexts
+from albert_keras.tasks.reading import as_columns
 from albert_keras.text import Examples, text_batches
-from albert_keras.text.text_files import UTF_8, Decoding
+from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers.packing import (
     num_special_tokens,
     pack_segments,
@@ -66,8 +67,10 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskedWordsTask(PlainTexts):
-    """The task of filling masks. Each text must have a `[MASK]`.
+class MaskedWordsTask:
+    """The task of filling masks; each text must have a `[MASK]`.
+
+    Its methods are those of `FinetuningTask` that predict.
 
     Args:
         tokenizer: A tokenizer of this package.
@@ -81,6 +84,23 @@ class MaskedWordsTask(PlainTexts):
     top_k: int = 5
     decoding: Decoding = UTF_8
     longest: int | None = None
+
+    def rows_of(self, samples):
+        """Returns the texts of samples, which are texts or dicts with a `text`."""
+        (texts,) = as_columns(samples, ("text",))
+        return texts
+
+    def read(self, source, *, needs_labels=False):
+        """Returns the lines of a text file."""
+        return [line.strip() for line in read_lines(source, self.decoding)]
+
+    def prepare(self, rows):
+        """Returns `PreparedRows` without examples."""
+        return PreparedRows(rows, None)
+
+    def has_submission(self, path):
+        """Returns False: predictions are written as a table."""
+        return False
 
     def predict(self, model, prepared, batch_size):
         """Returns what `fill_mask` returns."""

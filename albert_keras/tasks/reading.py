@@ -3,36 +3,11 @@
 import itertools
 
 from albert_keras.checks import check_is_list, shortened, shown
-from albert_keras.tasks.finetuning import PreparedRows
-from albert_keras.text.text_files import UTF_8, read_json_lines, read_lines
+from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
 # Keys of rows that predictions ignore.
 _UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
-
-
-class PlainTexts:
-    """Mixin of tasks that only predict: methods of `FinetuningTask` for plain texts.
-
-    The task is a dataclass with a `decoding`.
-    """
-
-    def rows_of(self, samples):
-        """Returns the texts of samples, which are texts or dicts with a `text`."""
-        (texts,) = as_columns(samples, ("text",))
-        return texts
-
-    def read(self, source, *, needs_labels=False):
-        """Returns the lines of a text file."""
-        return [line.strip() for line in read_lines(source, self.decoding)]
-
-    def prepare(self, rows):
-        """Returns `PreparedRows` without examples."""
-        return PreparedRows(rows, None)
-
-    def has_submission(self, path):
-        """Returns False, because there is no benchmark server or script."""
-        return False
 
 
 def is_tfds(source):
