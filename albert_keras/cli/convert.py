@@ -49,7 +49,7 @@ class ChangeOptions(Options):
     )
     architecture: Mapping = option(
         "fields of `AlbertConfig`",
-        members=changed_fields(dict.fromkeys(CHANGEABLE, "unchanged")),
+        members=changed_fields(CHANGEABLE, "unchanged"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The phases of a pretraining run: batches, depth and positions at each step."""
+"""Phases of a pretraining run: batches, depth and positions at each step."""
 
 import bisect
 import dataclasses
@@ -16,7 +16,7 @@ class RunPhases:
 
     Args:
         config: `PretrainingRunConfig`, filled in by its recipe.
-        examples: `PretrainingDataConfig` of a token store, or None for records.
+        examples: `PretrainingDataConfig` of a token store, or None for finished examples.
         shape: `AlbertConfig` of the model.
 
     Raises:
@@ -42,10 +42,10 @@ class RunPhases:
         return bisect.bisect_right(self.starts, step) - 1
 
     def make_dataset(self, task, data, step, shard):
-        """Returns the endless batches of a task from a step on."""
+        """Returns endless batches of a task from a step on."""
         number, seed = self.at(step), self.seed
         if number:
-            # Not the documents of the phase before, in the same order.
+            # A seed for each phase, or all would begin with the same documents.
             seed = int(make_generator(seed, number).integers(2**32))
         return task.make_dataset(
             data,
@@ -57,14 +57,14 @@ class RunPhases:
         )
 
     def enter(self, backbone, step):
-        """Sets the depth that a backbone is trained with from a step on."""
+        """Sets the depth for the training of a backbone from a step on."""
         self.current = self.at(step)
         num_layers = self.phases[self.current].num_layers
         repetitions = self.shape.num_inner_repetitions
         backbone.encoder_stack.depth = num_layers and num_layers * repetitions
 
     def callbacks(self, backbone):
-        """Returns the Keras callbacks that a run with these phases needs."""
+        """Returns the Keras callbacks for these phases."""
         if len(self.phases) == 1:
             return []
         return [
@@ -75,10 +75,10 @@ class RunPhases:
 
 
 class RepeatedPositions(keras.callbacks.Callback):
-    """Repeats the positions that a phase trains in the rest of the position table.
+    """Copies the positions that a phase trains to the rest of the position table.
 
-    So longer rows, in evaluations and in later phases, begin with knowledge of a token's
-    neighbours. It is done before each evaluation and checkpoint.
+    Longer rows, in evaluations and in later phases, then start with trained positions. It
+    happens before each evaluation and checkpoint.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -96,7 +96,7 @@ class RepeatedPositions(keras.callbacks.Callback):
         self._repeat()
 
     def on_epoch_end(self, epoch, logs=None):
-        # Where nothing is held out.
+        # For runs without held-out data.
         self._repeat()
 
     def _repeat(self):
@@ -106,16 +106,10 @@ class RepeatedPositions(keras.callbacks.Callback):
 
 
 def _check(phases, config, examples, shape):
-    """Checks that phases fit data and model.
-
-    Raises:
-        ValueError: If the examples are made already, rows are longer than the model's
-            positions, a phase is deeper than the model or the last one is not as deep,
-            or the layers of different depths have different weights.
-    """
+    """Raises a ValueError if phases do not fit data or model."""
     if examples is None:
         raise ValueError(
-            "Phases make their examples from token ids, which records no longer have. "
+            "Phases need a token store, to make their own examples. "
             f"Received: data='{config.data}'. Prepare the text with --format store."
         )
     longest = max(phase.data_options.get("sequence_length", 0) for phase in phases)

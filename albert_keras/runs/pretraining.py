@@ -40,10 +40,7 @@ from albert_keras.training import get_strategy
 
 
 class PretrainingRun:
-    """Trains masked tokens and sentence pairs in a run folder, or resumes it there.
-
-    `strategy` is None to make that of the configuration; several workers must find each
-    other before anything is computed.
+    """Trains on masked tokens and sentence pairs in a run folder, or resumes a run there.
 
     Example:
 
@@ -55,18 +52,19 @@ class PretrainingRun:
     ```
     """
 
-    def __init__(self, config, strategy=None):
-        self.strategy = strategy or get_strategy(config.strategy)
+    def __init__(self, config):
+        # First, because several workers must find each other before they compute.
+        self.strategy = get_strategy(config.strategy)
         self.folder = RunFolder(config.run)
         self.recipe, self.config = choose_recipe(config, self.folder.read_if_begun())
 
     def fit(self):
-        """Prepares, trains, saves and measures.
+        """Prepares data and model, trains, saves the model and evaluates it.
 
         Returns:
-            Dict: `run`, `parameters`, and of held-out documents or data the losses and
-                accuracies of `PretrainingTask.evaluate` and of n-gram baselines. None in
-                workers other than the chief.
+            Dict: `run`, `parameters`, and for held-out documents or data the losses and
+                accuracies of `PretrainingTask.evaluate`. None in workers other than the
+                chief.
 
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
@@ -83,9 +81,10 @@ class PretrainingRun:
             return self.report()
 
     def dry_run(self):
-        """Measures some steps as `Trainer.dry_run`; the run's folder stays as it is.
+        """Measures some steps, as `Trainer.dry_run`; the run's folder stays as it is.
 
-        It returns None in workers other than the chief.
+        Returns:
+            Dict; None in workers other than the chief.
         """
         with _aside(self.config, self.folder, self.strategy) as config:
             run = copy.copy(self)
@@ -99,7 +98,7 @@ class PretrainingRun:
         return measured if self.strategy.is_chief else None
 
     def prepare(self):
-        """Checks everything, prepares the data of a text, and builds the model."""
+        """Checks everything, prepares data from text, and builds the model."""
         config = self.config
         for batch_size in {*self.recipe.batch_sizes}:
             self.strategy.check_batch_size(batch_size)
@@ -151,16 +150,16 @@ class PretrainingRun:
         self._note_start(start.shape)
 
     def make_start(self):
-        """Returns the model to start from, an object with `shape` and `build`."""
+        """Returns the model to start from, a `PretrainingStart`."""
         return PretrainingStart(self.config, self.tokenizer.vocabulary_size())
 
     def make_task(self):
-        """Returns the task: its model, batches, losses and scores."""
+        """Returns the `PretrainingTask`."""
         pairs = self.example_config.sentence_pairs
         return PretrainingTask(pairs, self.config.hardest_pairs)
 
     def train(self):
-        """Trains to the end, from the newest checkpoint if any, and saves the model."""
+        """Trains to the end, from the newest checkpoint if there is one, and saves."""
         config, shard, held_out = self.config, self.strategy.shard, None
         if self.held_out:
             held_out = self.task.make_validation_dataset(
@@ -175,7 +174,7 @@ class PretrainingRun:
                 training_files=self.training_files,
                 examples=dataclasses.asdict(self.example_config),
             )
-        # Also of a run that is resumed, since the model has the first weights until then.
+        # Also when a run is resumed: the model has the first weights until `fit`.
         self.start = self._measure() if config.checkpoint and self.held_out else {}
         if self.start and self.strategy.is_chief:
             scores = (f"{n} {format_value(v)}" for n, v in self.start.items())
@@ -193,12 +192,13 @@ class PretrainingRun:
             self.folder.save_model(finished, self.tokenizer)
 
     def report(self):
-        """Measures the trained model on the held-out data; returns as `fit`."""
+        """Evaluates the trained model on the held-out data; returns as `fit`."""
         results = self._measure() if self.held_out else {}
         if not self.strategy.is_chief:
             return None
+        if self.start:
+            results["start"] = self.start
         if self.held_out:
-            results |= {"start": self.start} if self.start else {}
             write_json(self.folder.path / "report.json", {"scores": results})
         self.folder.save_learning_curve()
         parameters = self.model.backbone.count_params()
@@ -234,21 +234,21 @@ class PretrainingRun:
             )
 
     def training_dataset(self, step):
-        """Returns the endless training batches from a step on."""
+        """Returns endless training batches from a step on."""
         shard = self.strategy.shard
         return self.phases.make_dataset(self.task, self.data, step, shard)
 
     def enter_phase(self, step):
-        """Sets the depth with which the model is trained from a step on."""
+        """Sets the depth for the training of the model from a step on."""
         self.phases.enter(self.model.backbone, step)
 
 
 @contextlib.contextmanager
 def _aside(config, folder, strategy):
-    """Yields a configuration whose run folder is deleted after a dry run.
+    """Yields a configuration with a temporary run folder for a dry run.
 
-    It links to the run's checkpoints and complete data. A dry run that writes neither
-    data nor logs of workers uses the run's own folder.
+    The folder links to the run's checkpoints and complete data. A dry run that writes
+    neither data nor logs of workers uses the run's own folder.
     """
     if not config.text and strategy.num_workers == 1:
         yield config

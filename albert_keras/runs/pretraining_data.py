@@ -1,4 +1,4 @@
-"""Prepared data of a pretraining run, checked against its tokenizer and options."""
+"""Prepared data of a pretraining run, and checks against tokenizer and options."""
 
 import dataclasses
 import pathlib
@@ -11,15 +11,17 @@ from albert_keras.runs.training import check_fits
 from albert_keras.system.fingerprints import fingerprint_files
 from albert_keras.system.storage import to_path
 
-# Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
+# Fields of `PretrainingDataConfig` that a token store has already used.
 PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
 
 
 def example_config(folder, config):
-    """Returns how examples are made from token ids, or None if they are made already.
+    """Returns the `PretrainingDataConfig` for examples from a token store.
+
+    For finished examples it is None.
 
     Raises:
-        ValueError: If options are given that the prepared data no longer depends on.
+        ValueError: If options are given that have no effect on prepared data.
     """
     given = config.data_options if config.data else {}
     description = read_description(folder)
@@ -35,16 +37,16 @@ def example_config(folder, config):
 
 
 def read_config(folder):
-    """Returns the configuration of data; the default one for files without any."""
+    """Returns the `PretrainingDataConfig` of data, or the default one if unknown."""
     description = read_description(folder) or {}
     return PretrainingDataConfig.from_dict(description.get("config", {}))
 
 
 def fingerprint_data(folder):
-    """Returns `[path, fingerprint]` of each file of prepared data, in a list.
+    """Returns a list with the `[path, fingerprint]` of each file of prepared data.
 
     Raises:
-        FileNotFoundError: If there is no data, or a file of it is missing.
+        FileNotFoundError: If there is no data, or a file is missing.
     """
     description = read_description(folder)
     if is_store(description):
@@ -54,13 +56,13 @@ def fingerprint_data(folder):
 
 
 def check_data(folder, tokenizer, shape, examples=None):
-    """Checks prepared data, if it has a description, against tokenizer and model.
+    """Checks that prepared data, if it has a description, fits tokenizer and model.
 
     `examples` is the `PretrainingDataConfig`, or None for that of the data.
 
     Raises:
-        ValueError: If it was made with another tokenizer, is too long, or is packed
-            where the model has block attention.
+        ValueError: If the data was made with another tokenizer, its rows are longer than
+            the model's positions, or they are packed and the model has block attention.
     """
     description = read_description(folder)
     if description is None:
@@ -81,7 +83,7 @@ def check_data(folder, tokenizer, shape, examples=None):
 
 
 def find_data(config, tokenizer, shape, strategy):
-    """Returns the folder of the training data, which it prepares if it is text."""
+    """Returns the folder of the training data, after preparing it from text."""
     if config.data:
         return config.data
     if strategy.num_workers > 1:
@@ -89,7 +91,7 @@ def find_data(config, tokenizer, shape, strategy):
             "Several workers need `data`, of `prepare-data`, on a disk that all of them "
             f"see. Received: text and {strategy.num_workers} workers."
         )
-    # Before the long work, not after it.
+    # Before the long preparation.
     check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
     holds_out = not config.validation_data

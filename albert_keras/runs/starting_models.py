@@ -1,4 +1,4 @@
-"""Models that runs start from: a shape with random weights, or a checkpoint."""
+"""Models to start runs from: with random weights, or from a checkpoint."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
 from albert_keras.runs.reporting import note
 
-# Model options that a checkpoint's weights leave open.
+# Model options that may differ from a checkpoint's.
 FREE = (
     *("max_sequence_length", "dropout", "attention_dropout", "rematerialization"),
     *ATTENTION_FIELDS,
@@ -16,9 +16,9 @@ FREE = (
 
 
 class PretrainingStart:
-    """The shape of a model to pretrain, and its first weights.
+    """The configuration `shape` of a model to pretrain, and its first weights.
 
-    With a checkpoint, which has its own shape, another one is a ValueError.
+    A checkpoint has its own shape; options for another one are a ValueError.
     """
 
     def __init__(self, config, vocabulary_size):
@@ -38,10 +38,10 @@ class PretrainingStart:
         self.shape = _backbone_of(self.checkpoint).albert_config
 
     def build(self, task):
-        """Returns the task's model; call it inside a strategy's scope.
+        """Builds the task's model; call it inside a strategy's scope.
 
-        Heads of the checkpoint are taken over where the task has them too: a pair head
-        that the checkpoint lacks, or has with other classes, is new.
+        A head gets the checkpoint's weights if the checkpoint has it. A sentence-pair
+        head with other classes is new.
         """
         backbone = AlbertBackbone(**self.shape.to_dict(), dtype=self.precision)
         model = task.build_model(backbone)
@@ -49,8 +49,16 @@ class PretrainingStart:
             backbone.set_weights(_backbone_of(self.checkpoint).get_weights())
             heads = {layer.name: layer for layer in self.checkpoint.layers}
             for layer in model.layers:
-                if layer.name in ("mlm", "sop") and layer.name in heads:
-                    _take_over(layer, heads[layer.name])
+                if layer.name not in ("mlm", "sop") or layer.name not in heads:
+                    continue
+                head = heads[layer.name]
+                if [v.shape for v in layer.weights] == [v.shape for v in head.weights]:
+                    layer.set_weights(head.get_weights())
+                else:
+                    note(
+                        f"the checkpoint's sentence-pair head has {head.units} classes "
+                        f"and not {layer.units}: the model has a new one"
+                    )
         return model
 
 
@@ -58,21 +66,10 @@ def _backbone_of(model):
     return getattr(model, "backbone", model)
 
 
-def _take_over(layer, other):
-    """Sets the weights of a head to another one's, unless their classes differ."""
-    if [v.shape for v in layer.weights] == [v.shape for v in other.weights]:
-        layer.set_weights(other.get_weights())
-    else:
-        note(
-            f"the checkpoint's sentence-pair head has {other.units} classes and not "
-            f"{layer.units}: the model has a new one"
-        )
-
-
 def load_backbone(config, dropout):
-    """Returns the backbone of a fine-tuning run's checkpoint.
+    """Loads the backbone of a fine-tuning run's checkpoint.
 
-    `dropout` is that of hidden values and attention, or None to leave it.
+    `dropout` is the rate for hidden values and attention, or None for the checkpoint's.
     """
     backbone = load_checkpoint(config.checkpoint, head=None)
     if config.model_options:
@@ -90,10 +87,10 @@ def load_backbone(config, dropout):
 
 
 def add_exits_to_classifier(model, config):
-    """Begins the exits of a model with the head of a fine-tuning run's checkpoint.
+    """Copies the head of a fine-tuning run's checkpoint to the exits of a model.
 
     Raises:
-        ValueError: If the checkpoint is not a classifier of the same labels.
+        ValueError: If the checkpoint is not a classifier with the same labels.
     """
     checkpoint = config.checkpoint
     check_unused(
