@@ -1,4 +1,4 @@
-"""Argument parser whose errors are one line and a hint."""
+"""Argument parser with errors of one line and a hint."""
 
 import argparse
 import difflib
@@ -6,16 +6,16 @@ import re
 
 from albert_keras.cli.errors import one_line
 
-# The message of argparse.
+# argparse's message.
 _INVALID_CHOICE = re.compile(
     r"(?P<received>invalid choice: '(?P<word>[^']*)') \(choose from (?P<known>.*)\)"
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that takes whole option names only, and prints no usage before an error.
+    """Parser that takes no shortened options, and prints no usage before an error.
 
-    A shortened name that is unique today may not be so once an option is added.
+    A shortened option that is unique may become ambiguous with a new option.
     """
 
     def __init__(self, *args, **options):
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{line}\nTry: {self.prog} --help\n")
 
     def refuse(self, unknown):
-        """Ends with status 2, and names the options that are most like the unknown."""
+        """Ends with status 2, and names the options most like the unknown arguments."""
         options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
         known = set(re.findall(r"--[\w-]+", self.format_help()))
         hint = _like(options, known)
@@ -41,6 +41,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _like(words, known):
-    """Returns ` (like NAME?)` with the known names most like the words, or nothing."""
+    """Returns ` (like NAME?)` with the known names most like the words, or `""`."""
     close = [m for word in words for m in difflib.get_close_matches(word, known, n=1)]
     return f" (like {', '.join(close)}?)" if close else ""

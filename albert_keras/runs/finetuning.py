@@ -221,8 +221,8 @@ class FinetuningRun:
         self.recipe = dataclasses.replace(
             self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
         )
-        # About once in an epoch, at equal distances: the last evaluation must not come just
-        # after the one before.
+        # About once in an epoch, at equal distances: the last evaluation must not come
+        # just after the one before.
         num_epochs = num_steps * self.recipe.batch_size / num_examples
         num_evaluations = min(max(1, round(num_epochs)), MAX_EVALUATIONS)
         if num_epochs > MANY_EPOCHS and self.config.num_steps is None:
