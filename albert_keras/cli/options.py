@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, kind_of
+from albert_keras.options import check_value, given_of, kind_of
 from albert_keras.runs.finetuning_config import (
     ROW_FIELDS,
     BatchOptions,
@@ -145,12 +145,6 @@ def config_from(arguments, config_class):
             value = values[name]
             given[name] = tuple(value) if isinstance(value, list) else value
     return config_class(**given)
-
-
-def given_of(arguments, names):
-    """Returns the arguments that are given among some names, a dict."""
-    values = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _parser_of(field):

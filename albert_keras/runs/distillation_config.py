@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.config import MAX_DEPTH, SHARING
-from albert_keras.options import Options, Range, check_unused, option
+from albert_keras.options import Options, Range, check_unused, given_of, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -65,13 +65,11 @@ class StudentOptions(Options):
 
     def changes(self):
         """Returns the arguments of `change_architecture`, a dict."""
-        values = {"num_layers": self.num_layers, "sharing": self.sharing}
-        return {name: value for name, value in values.items() if value is not None}
+        return given_of(self, ("num_layers", "sharing"))
 
     def loss_options(self):
         """Returns the options of the losses that are set, a dict."""
-        values = {name: getattr(self, name) for name in LOSS_OPTIONS}
-        return {name: value for name, value in values.items() if value is not None}
+        return given_of(self, LOSS_OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from albert_keras.compression.early_exit import RULES, ExitRule
 from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
-from albert_keras.options import BATCH_SIZES, Options, Range, option
+from albert_keras.options import BATCH_SIZES, Options, Range, check_unused, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.rows import DEFAULT_SPLIT
 from albert_keras.runs.training import TrainingOptions, changed_fields
@@ -23,11 +23,14 @@ FROZEN = ("embeddings", "backbone")
 # Examples of a batch in evaluation and prediction.
 BATCH_SIZE = 32
 
-# Fields of `RowOptions` for tables.
-COLUMNS = (
-    *("text_column", "pair_column", "label_column"),
-    *("label_separator", "skip_broken"),
-)
+# Fields of `RowOptions` for tables, and the fields of `Columns` that they set.
+COLUMNS = {
+    "text_column": "text",
+    "pair_column": "pair",
+    "label_column": "label",
+    "label_separator": "label_separator",
+    "skip_broken": "skips_broken",
+}
 
 # Fields of `RowOptions`.
 ROW_FIELDS = (*COLUMNS, "encoding", "errors")
@@ -83,14 +86,9 @@ class ExitOptions(Options):
 
     def rule(self):
         """Returns the `ExitRule`, or `None` for the calibrated one."""
-        fields = dataclasses.fields(self)
-        given = [f.name for f in fields if getattr(self, f.name) != f.default]
-        if given and self.exit_rule is None:
-            raise ValueError(
-                "Options of a rule need --exit-rule. "
-                f"Received: {', '.join(given)} without it."
-            )
         if self.exit_rule is None:
+            given = dict(vars(self).items() - vars(ExitOptions()).items())
+            check_unused(given, given, "the calibrated rule, only with --exit-rule")
             return None
         return ExitRule(
             self.exit_rule, self.exit_threshold, self.exit_patience, self.exit_min_depth
@@ -133,14 +131,8 @@ class RowOptions(Options):
 
     def given_columns(self):
         """Returns the fields of `Columns` that are set, a dict."""
-        fields = {
-            "text": self.text_column,
-            "pair": self.pair_column,
-            "label": self.label_column,
-            "label_separator": self.label_separator,
-            "skips_broken": self.skip_broken,
-        }
-        return {name: value for name, value in fields.items() if value}
+        values = {column: getattr(self, name) for name, column in COLUMNS.items()}
+        return {column: value for column, value in values.items() if value}
 
     @property
     def decoding(self):

@@ -31,7 +31,6 @@ from albert_keras.tasks.prediction import check_kind, task_of
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
-from albert_keras.tokenizers.loading import find_tokenizer
 
 DEFAULT_ROW_OPTIONS = RowOptions()
 
@@ -214,9 +213,12 @@ def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
 def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     """Loads a fine-tuning run as a `LoadedModel`; see `load_run`."""
     task = task_of_run(folder, reading)
-    model = load_checkpoint(folder)
-    tokenizer = folder if tokenizer is None else tokenizer
-    tokenizer = find_tokenizer(None, tokenizer, model.backbone.vocabulary_size)
+    model = load_checkpoint(folder, tokenizer=tokenizer)
+    if model.preprocessor is None:
+        # The model was trained on windows of texts, or on other parts than beginnings.
+        tokenizer = load_tokenizer(folder)
+    else:
+        tokenizer = model.preprocessor.tokenizer
     return LoadedModel(dataclasses.replace(task, tokenizer=tokenizer), model)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import Range, option
+from albert_keras.options import Range, given_of, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
@@ -141,8 +141,7 @@ def choose_recipe(config, begun):
             "Another optimizer than the recipe's needs a `learning_rate`. Received: "
             f"{config.optimizer}; {recipe.learning_rate:.3g} is for {recipe.optimizer}."
         )
-    names = ("optimizer", "learning_rate", "warmup_steps")
-    given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
+    given = given_of(config, ("optimizer", "learning_rate", "warmup_steps"))
     recipe = recipe.resized(config.batch_size, config.num_steps)
     recipe = dataclasses.replace(recipe, **given, phases=phases or recipe.phases)
     if recipe.phases:

@@ -12,6 +12,7 @@ from albert_keras.options import (
     STEPS,
     Options,
     Range,
+    given_of,
     members_of,
     option,
 )
@@ -153,9 +154,7 @@ class ShapeOptions(Options):
 def make_trainer(config, strategy, num_steps, **defaults):
     """Returns a run's `Trainer`. `defaults` are for options that are not set."""
     options = {"steps_per_log": max(1, min(50, num_steps // 20)), **defaults}
-    for name in _TRAINER_OPTIONS:
-        if getattr(config, name) is not None:
-            options[name] = getattr(config, name)
+    options |= given_of(config, _TRAINER_OPTIONS)
     trainer_config = training.TrainerConfig(num_steps, **options)
     return training.Trainer(config.run, trainer_config, strategy)
 
