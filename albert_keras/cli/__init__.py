@@ -1,17 +1,19 @@
 """The command line: a module for each command."""
 
+import argparse
 import contextlib
+import difflib
 import gc
 import importlib
 import logging
 import os
 import pathlib
+import re
 import signal
 import sys
 import warnings
 
 from albert_keras.cli.errors import describe_error, one_line
-from albert_keras.cli.parser import Parser
 from albert_keras.presets.transfer import offline
 from albert_keras.version import __version__
 
@@ -38,6 +40,11 @@ _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 REMEDIES = (
     "https://github.com/albert-keras/albert_keras/blob/main/docs/guides/"
     "troubleshooting.md"
+)
+
+# argparse's message.
+_INVALID_CHOICE = re.compile(
+    r"(?P<received>invalid choice: '(?P<word>[^']*)') \(choose from (?P<known>.*)\)"
 )
 
 # Commands that can be resumed.
@@ -142,6 +149,40 @@ def make_parsers(words):
             _add_common_options(command)
             command.set_defaults(run_command=module.run)
     return parser, called
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that takes no shortened options, and prints no usage before an error.
+
+    A shortened option that is unique may become ambiguous with a new option.
+    """
+
+    def __init__(self, *args, **options):
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(
+            *args, allow_abbrev=False, formatter_class=formatter, **options
+        )
+
+    def error(self, message):
+        if choices := _INVALID_CHOICE.search(message):
+            known = re.findall(r"[\w.-]+", choices["known"])
+            hint = _like([choices["word"]], known)
+            message = message.replace(choices["received"], choices["received"] + hint)
+        line = one_line(f"{self.prog}: error: {message}")
+        self.exit(2, f"{line}\nTry: {self.prog} --help\n")
+
+    def refuse(self, unknown):
+        """Ends with status 2, and names the options most like the unknown arguments."""
+        options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+        known = set(re.findall(r"--[\w-]+", self.format_help()))
+        hint = _like(options, known)
+        self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
+
+
+def _like(words, known):
+    """Returns ` (like NAME?)` with the known names most like the words, or `""`."""
+    close = [m for word in words for m in difflib.get_close_matches(word, known, n=1)]
+    return f" (like {', '.join(close)}?)" if close else ""
 
 
 def _add_common_options(command):

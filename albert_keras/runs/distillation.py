@@ -12,7 +12,6 @@ from albert_keras.runs.folder import RunFolder, describe_run
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.pretraining import PretrainingRun
 from albert_keras.runs.rows import hold_out
-from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.runs.training import check_fits
 from albert_keras.tasks.text_classification import (
     TextClassificationTask,
@@ -125,10 +124,18 @@ class WordDistillationRun(PretrainingRun):
     The run and its model are like any other of pretraining without sentence pairs.
     """
 
-    def make_start(self):
-        """Returns a `StudentStart`. Different vocabularies are a ValueError."""
+    def load_start(self):
+        """Returns the `AlbertConfig` of the student and its checkpoint's model."""
         check_same_vocabulary(self.tokenizer, self.config.teacher)
-        return StudentStart(self.config)
+        checkpoint = load_checkpoint(self.config.checkpoint, head="pretraining")
+        checkpoint = change_architecture(checkpoint, **self.config.changes())
+        return checkpoint.backbone.albert_config, checkpoint
+
+    def build_model(self, shape, checkpoint):
+        """Builds the distiller."""
+        student = super().build_model(shape, checkpoint)
+        teacher = load_checkpoint(self.config.teacher, head="pretraining")
+        return MaskedWordsDistiller(student, teacher, **self.config.loss_options())
 
     def make_task(self):
         """Returns the task of masked words for a distiller."""
@@ -159,23 +166,6 @@ class DistilledWordsTask(PretrainingTask):
     def finished_model(self, model, tokenizer):
         """Returns the student, ready for text."""
         return super().finished_model(model.student, tokenizer)
-
-
-class StudentStart(PretrainingStart):
-    """The configuration of a student, and its first weights, from its checkpoint."""
-
-    def __init__(self, config):
-        self.config, self.precision = config, config.precision
-        checkpoint = load_checkpoint(config.checkpoint, head="pretraining")
-        self.checkpoint = change_architecture(checkpoint, **config.changes())
-        self.shape = self.checkpoint.backbone.albert_config
-
-    def build(self, task):
-        """Builds the distiller; call it inside a strategy's scope."""
-        teacher = load_checkpoint(self.config.teacher, head="pretraining")
-        return MaskedWordsDistiller(
-            super().build(task), teacher, **self.config.loss_options()
-        )
 
 
 def check_same_vocabulary(tokenizer, teacher):

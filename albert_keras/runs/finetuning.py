@@ -9,8 +9,13 @@ import statistics
 
 import keras
 
-from albert_keras.converters import load_config
-from albert_keras.models import layer_rate_factors
+from albert_keras.converters import (
+    Checkpoint,
+    change_architecture,
+    load_checkpoint,
+    load_config,
+)
+from albert_keras.models import AlbertBackbone, layer_rate_factors
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
 from albert_keras.options import check_unused
@@ -30,11 +35,6 @@ from albert_keras.runs.rows import (
     report_overlap,
     split_rows,
     warn_of_unknown_pieces,
-)
-from albert_keras.runs.starting_models import (
-    add_exits_to_classifier,
-    freeze,
-    load_backbone,
 )
 from albert_keras.runs.training import (
     check_fits,
@@ -421,6 +421,62 @@ class FinetuningRun:
             restarts=self.restarts,
             held_out_texts_in_training={n: len(x) for n, x in self.known_texts.items()},
         )
+
+
+def load_backbone(config, dropout):
+    """Loads the backbone of a fine-tuning run's checkpoint.
+
+    `dropout` is the rate for hidden values and attention, or None for the checkpoint's.
+    """
+    backbone = load_checkpoint(config.checkpoint, head=None)
+    if config.model_options:
+        backbone = change_architecture(backbone, **config.model_options)
+    shape = backbone.albert_config
+    if dropout is not None:
+        shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
+    is_same = shape == backbone.albert_config and config.precision == "float32"
+    if is_same and not config.random_weights:
+        return backbone
+    fresh = AlbertBackbone(**shape.to_dict(), dtype=config.precision)
+    if not config.random_weights:
+        fresh.set_weights(backbone.get_weights())
+    return fresh
+
+
+def add_exits_to_classifier(model, config):
+    """Copies the head of a fine-tuning run's checkpoint to the exits of a model.
+
+    Raises:
+        ValueError: If the checkpoint is not a classifier with the same labels.
+    """
+    checkpoint = config.checkpoint
+    check_unused(
+        {"num_layers": None, **dataclasses.asdict(config), **config.model_options},
+        ("random_weights", "freeze", "num_layers"),
+        "early_exit=two-stage, where a finished classifier stays as it is",
+    )
+    if Checkpoint.find(checkpoint).head != "sequence_classification":
+        raise ValueError(
+            f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
+            "which is none. Fine-tune it first, or take early_exit=joint."
+        )
+    classifier = load_checkpoint(checkpoint, head="sequence_classification")
+    same_labels = classifier.labels in (None, model.labels)
+    if classifier.num_classes != model.num_classes or not same_labels:
+        raise ValueError(
+            "Exits must have the labels of the classifier. Received: "
+            f"{model.labels or model.num_classes} for '{checkpoint}', which has "
+            f"{classifier.labels or classifier.num_classes}."
+        )
+    model.take_over_head(classifier)
+
+
+def freeze(backbone, part):
+    """Makes a part of a backbone untrainable: `embeddings`, `backbone` or None."""
+    if part == "embeddings":
+        backbone.embedding.trainable = False
+    elif part == "backbone":
+        backbone.trainable = False
 
 
 def _check_batch_size(given, num_examples):

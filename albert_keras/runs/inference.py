@@ -19,8 +19,8 @@ from albert_keras.runs.finetuning_config import (
 from albert_keras.runs.finetuning_task import task_of_run
 from albert_keras.runs.folder import RunFolder, kind_of_run, save_report
 from albert_keras.runs.predictions import check_output, write_predictions
+from albert_keras.runs.pretraining import check_data
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import check_data
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import PreparedRows

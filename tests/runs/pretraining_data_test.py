@@ -7,13 +7,13 @@ import pytest
 
 from albert_keras.config import AlbertConfig
 from albert_keras.pretraining import PretrainingDataConfig, read_description
-from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import (
+from albert_keras.runs.pretraining import (
     check_data,
     example_config,
     fingerprint_data,
     read_config,
 )
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers import load_tokenizer
 
