@@ -75,7 +75,7 @@ class TaskDistillationRun(FinetuningRun):
         task = super().configure_task()
         if type(task) not in _TAUGHT:
             raise ValueError(
-                "A teacher must choose one label or give one number. Received: "
+                "A teacher must predict one label or one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
         # `finetune --early-exit two-stage` adds exits to a finished student.

@@ -78,7 +78,7 @@ def embed_file(
     if first is None:
         raise ValueError(
             f"The model must be an embedder. Received: '{folder}', which gives other "
-            "answers. `convert --head text_embedding` makes one of a backbone."
+            "answers. `convert --head text_embedding` makes one from a backbone."
         )
     # The first vector identifies the model.
     content = fingerprint_file(source, whole=True)

@@ -85,6 +85,6 @@ def _check_takes_text(folder, task, model):
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
-            "A model that takes text must be one that reads the beginnings. Received: "
+            "Only models of the beginnings of texts can be exported with text. Received: "
             f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
         )

@@ -458,7 +458,7 @@ def add_exits_to_classifier(model, config):
     if Checkpoint.find(checkpoint).head != "sequence_classification":
         raise ValueError(
             f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
-            "which is none. Fine-tune it first, or take early_exit=joint."
+            "which is not one. Fine-tune it first, or take early_exit=joint."
         )
     classifier = load_checkpoint(checkpoint, head="sequence_classification")
     same_labels = classifier.labels in (None, model.labels)

@@ -258,7 +258,7 @@ def evaluate_run(
     def read(task):
         if isinstance(task, MaskedWordsTask):
             raise ValueError(
-                "A model must have scores on rows of its task. "
+                "The model's task must have scores. "
                 f"Received: '{folder}', whose task is {type(task).__name__}."
             )
         return read_rows(task, data)
@@ -362,7 +362,7 @@ def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=
     given = {"labels": zero_shot, "exit_rule": exit_rule, "tokenizer": tokenizer}
     check_unused(given, given, f"the exported model '{folder}'")
     if is_saved_model(folder):
-        note("a SavedModel is a program that can write files: trust its source")
+        note("a SavedModel is a program: use only ones that you trust")
     exported = load_exported(folder)
     exported.task = with_reading(exported.task, reading, folder)
     rows = read(exported.task)

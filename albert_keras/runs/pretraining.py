@@ -441,7 +441,7 @@ def example_config(folder, config):
     late = given.keys() & {*PREPARED} if is_store(description) else set(given)
     if late:
         raise ValueError(
-            "Prepared data cannot change: these options go with `text`. "
+            "Prepared data cannot change: these options need `text`. "
             f"Received: {', '.join(sorted(late))} with data='{config.data}'."
         )
     if not is_store(description):

@@ -90,7 +90,7 @@ def hold_out(task, rows, config, recorded):
 def _chosen_share(given, has_held_out, num_texts):
     if given and has_held_out:
         raise ValueError(
-            "Held-out rows are those of a file, or a share of the training rows. "
+            "Held-out rows are from a file, or a share of the training rows. "
             f"Received: validation_split={given} and a file. Remove one."
         )
     if given is None and not has_held_out and num_texts >= _LEAST_TEXTS:

@@ -14,7 +14,7 @@ from albert_keras.tasks import (
     TextRegressionTask,
 )
 from albert_keras.tasks.embedding import EmbeddingTask
-from albert_keras.tasks.tagging.reading import OUTSIDE
+from albert_keras.tasks.entities import OUTSIDE
 
 BATCH_SIZE = 32
 

@@ -86,7 +86,7 @@ def check_keys(sample, *names):
     if unknown:
         raise ValueError(
             f"A sample must have no other keys than {', '.join(known)}. Received: "
-            f"{shortened(', '.join(map(str, unknown)))}. Leave out what is not read."
+            f"{shortened(', '.join(map(str, unknown)))}. Remove the others."
         )
 
 

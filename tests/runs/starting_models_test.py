@@ -119,7 +119,7 @@ def test_exits_begin_with_the_head_of_a_finished_classifier(preset, tmp_path):
     assert max_difference(kernel, classifier.output_dense.get_weights()[0]) == 0.0
     assert len(model.trainable_variables) == 2
 
-    with pytest.raises(ValueError, match="Exits in two stages.*which is none"):
+    with pytest.raises(ValueError, match="Exits in two stages.*which is not one"):
         add_exits_to_classifier(model, config(preset))
     other = AlbertEarlyExitClassifier(backbone, 3, labels=["x", "y", "z"])
     with pytest.raises(ValueError, match="labels of the cl.*'x'.*which has .*'a'"):

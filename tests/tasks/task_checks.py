@@ -11,7 +11,7 @@ from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
 from albert_keras.tasks.question_answering.decoding import Answer
-from albert_keras.tasks.tagging.reading import PredictedTags
+from albert_keras.tasks.tagging import PredictedTags
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from tests.helpers import make_config
 

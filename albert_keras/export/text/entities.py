@@ -2,8 +2,7 @@
 
 import tensorflow as tf
 
-from albert_keras.tasks.tagging.entities import parse_tag
-from albert_keras.tasks.tagging.reading import OUTSIDE
+from albert_keras.tasks.entities import OUTSIDE, parse_tag
 from albert_keras.tokenizers.ragged import slice_rows
 from albert_keras.tokenizers.tensor_characters import code_points_of
 

@@ -6,8 +6,8 @@ from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import as_features, run_in_parts, text_input
 from albert_keras.tasks import TaggingTask
-from albert_keras.tasks.tagging.entities import are_entity_tags
-from albert_keras.tasks.tagging.reading import PredictedTags
+from albert_keras.tasks.entities import are_entity_tags
+from albert_keras.tasks.tagging import PredictedTags
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
 from albert_keras.tokenizers.tensor_characters import locate_words
 

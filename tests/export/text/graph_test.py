@@ -10,7 +10,7 @@ from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import PART_ROWS, require, run_in_parts
 from albert_keras.export.text.spans import check_scores
-from albert_keras.tasks.tagging.entities import find_entities
+from albert_keras.tasks.entities import find_entities
 from tests.helpers import max_difference
 
 

@@ -7,7 +7,9 @@ import collections
 
 from albert_keras.preprocessors.tagged_words import check_same_lengths
 from albert_keras.tasks.metrics import rates
-from albert_keras.tasks.tagging.reading import OUTSIDE
+
+# The tag of words outside of entities.
+OUTSIDE = "O"
 
 # Prefixes as letters of IOBES. BMES and BILOU have other letters for the same.
 _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
