@@ -108,7 +108,7 @@ class EmbeddingTask(FinetuningTask):
     """
 
     recipe: Recipe = Recipe(batch_size=64)
-    columns: EmbeddingColumns = dataclasses.field(default_factory=EmbeddingColumns)
+    columns: EmbeddingColumns = EmbeddingColumns()
     objective: str = option(
         "loss of embedders: `contrastive` for pairs or triples, `cosent` for pairs with "
         "scores, `simcse` for single texts, `distillation` for a teacher's vectors",
@@ -262,35 +262,31 @@ class EmbeddingTask(FinetuningTask):
             prepared: `PreparedRows`.
             predictions: Vectors of the different texts, `(num_texts, embedding_dim)`.
         """
-        rows = prepared.rows
+        rows, vectors = prepared.rows, _normalized(predictions)
+
+        def vectors_of(texts):
+            return vectors[[prepared.details[text] for text in texts]]
+
         if isinstance(rows, RetrievalRows):
-            found = self._found(prepared, predictions)
+            queries, names = vectors_of(rows.queries.values()), [*rows.documents]
+            places = search(queries, vectors_of(rows.documents.values()), count=101)
+            # A text is not found as its own document.
+            found = [
+                [names[place] for place in row if names[place] != query][:100]
+                for query, row in zip(rows.queries, places, strict=True)
+            ]
             scores = retrieval_scores(found, [*rows.relevance.values()])
             return {"score": scores["ndcg_at_10"], **scores, "num_examples": len(found)}
         if rows.labels is None:
             pairs = RetrievalRows.of_pairs(rows)
             scores = self.score(prepared._replace(rows=pairs), predictions)
             return {**scores, "num_examples": len(rows.texts)}
-        texts = _vectors_of(prepared, rows.texts, predictions)
-        if np.ndim(rows.labels) == 2:
-            name, value = "cosine", _cosines(texts, np.array(rows.labels)).mean()
-        else:
-            others = _vectors_of(prepared, rows.pairs, predictions)
-            name, value = "spearman", spearman(rows.labels, _cosines(texts, others))
-        return {"score": float(value), name: float(value), "num_examples": len(texts)}
-
-    def _found(self, prepared, predictions):
-        """Returns the names of each query's documents, without the query itself."""
-        queries, documents = prepared.rows.queries, prepared.rows.documents
-        vectors = (
-            _normalized(_vectors_of(prepared, texts.values(), predictions))
-            for texts in (queries, documents)
-        )
-        names = [*documents]
-        return [
-            [names[place] for place in row if names[place] != query][:100]
-            for query, row in zip(queries, search(*vectors, count=101), strict=True)
-        ]
+        is_taught = np.ndim(rows.labels) == 2
+        others = _normalized(rows.labels) if is_taught else vectors_of(rows.pairs)
+        cosines = (vectors_of(rows.texts) * others).sum(axis=1)
+        name = "cosine" if is_taught else "spearman"
+        value = float(cosines.mean()) if is_taught else spearman(rows.labels, cosines)
+        return {"score": value, name: value, "num_examples": len(cosines)}
 
     def rows_of(self, samples):
         """Returns `EmbeddingRows` of samples, texts or dicts with a `text`."""
@@ -340,14 +336,6 @@ def _vectors(labels):
         )
     numbers = label_numbers([*itertools.chain.from_iterable(labels)])
     return [*numbers.reshape(len(labels), -1)]
-
-
-def _vectors_of(prepared, texts, predictions):
-    return predictions[[prepared.details[text] for text in texts]]
-
-
-def _cosines(vectors, others):
-    return (_normalized(vectors) * _normalized(others)).sum(axis=1)
 
 
 def _normalized(vectors):
