@@ -9,7 +9,6 @@ from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported, load_exported
 from albert_keras.export.saved_model import is_saved_model
 from albert_keras.options import check_unused
-from albert_keras.presets.hub import check_preset
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import (
     BATCH_SIZE,
@@ -201,8 +200,8 @@ def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
             f"Received: '{folder}', a backbone. Fine-tune it first."
         )
     if model.preprocessor is None:
-        # The error says why there is no tokenizer.
-        model.add_tokenizer(load_tokenizer(folder), check_preset(folder))
+        # A preset without preprocessor may have a tokenizer; if not, the error says why.
+        model = load_checkpoint(folder, tokenizer=folder)
     if head == "pretraining":
         task = MaskedWordsTask(model.preprocessor.tokenizer)
     else:
