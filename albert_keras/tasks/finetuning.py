@@ -57,14 +57,6 @@ class Recipe:
     classifier_dropout: float = HEAD_DROPOUT
     starts_from: str | None = None
 
-    def __post_init__(self):
-        for name in ("learning_rate", "batch_size", "sequence_length", "num_epochs"):
-            value = getattr(self, name)
-            if not value > 0:
-                raise ValueError(
-                    f"`{name}` must be positive. Received: {name}={value}."
-                )
-
     def steps_for(self, num_examples):
         """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""
         num_steps = self.num_steps

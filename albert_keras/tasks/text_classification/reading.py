@@ -73,12 +73,6 @@ class Columns:
     label_separator: str | None = None
     optional_pair: str | None = None
 
-    def __post_init__(self):
-        if self.label_separator == "":
-            raise ValueError(
-                "`label_separator` must hold a character. Received: label_separator=''."
-            )
-
     def lacks(self, row, name):
         """Returns whether a row has no text or label in a column."""
         cell = row.get(name)
