@@ -142,7 +142,7 @@ class RunFolder:
             tokenizer.save_to_preset(str(temporary))
 
     def save_learning_curve(self):
-        """Draws the log and `report.json` where matplotlib is installed."""
+        """Draws the log and `report.json` if matplotlib is installed."""
         if importlib.util.find_spec("matplotlib"):
             from albert_keras.analysis import plot_learning_curve
 

@@ -159,7 +159,7 @@ class FinetuningTask(abc.ABC):
 
     @abc.abstractmethod
     def rows_of(self, samples):
-        """Returns samples, a list of texts, tuples or dicts, as rows without labels."""
+        """Returns rows without labels of samples: a list of texts, tuples or dicts."""
 
     # === Defaults ===
 

@@ -30,7 +30,7 @@ def macro_f1(targets, predictions):
 
 
 def matthews(targets, predictions):
-    """Returns Matthews' correlation coefficient; 0.0 if targets or predictions are equal.
+    """Returns Matthews' correlation coefficient; 0.0 if one of them is constant.
 
     Reference: Matthews 1975; for more than two classes Gorodkin 2004.
     """

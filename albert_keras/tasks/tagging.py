@@ -193,7 +193,7 @@ class TaggingTask(FinetuningTask):
         Samples may be dicts that have one of these as `tokens` or `words`.
         """
         check_is_list("samples", samples)
-        samples = [_sentence_of(sample) for sample in samples]
+        samples = [_sample_text(sample) for sample in samples]
         texts = [sample if isinstance(sample, str) else "" for sample in samples]
         return TaggedSentences([words_of(sample) for sample in samples], None, texts)
 
@@ -242,8 +242,8 @@ def _labelled(words, tags):
     return " ".join(map("/".join, zip(words, tags, strict=True)))
 
 
-def _sentence_of(sample):
-    """Returns the sentence of a sample, which may be a dict."""
+def _sample_text(sample):
+    """Returns the sentence of a sample, a text or a list of words, also from a dict."""
     if not isinstance(sample, dict):
         return sample
     sentence = first_of(sample, WORD_KEYS)
