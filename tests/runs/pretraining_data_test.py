@@ -71,7 +71,7 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
 )
 def test_options_that_come_too_late(prepared, kind, config, received):
     data = prepared / kind
-    with pytest.raises(ValueError, match=f"go with `text`. Received: {received}"):
+    with pytest.raises(ValueError, match=f"need `text`. Received: {received}"):
         example_config(data, options(data, **config))
 
 
