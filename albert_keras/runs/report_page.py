@@ -36,7 +36,7 @@ def write_page(folder, report, figures, mistakes, known_texts):
         f"Worst of {len(mistakes):,} wrong rows or labels": _table(
             next(iter(mistakes), ()), [row.values() for row in mistakes]
         ),
-        "Labels that may be one": _table(["labels"], like_labels),
+        "Labels that may be the same": _table(["labels"], like_labels),
         f"{len(known):,} held-out rows that were trained on": _table(["text"], known),
     }
     template = importlib.resources.files(__package__).joinpath("report.html")
