@@ -54,10 +54,10 @@ class StudentOptions(Options):
         Range(above=0, maximum=1000),
     )
     label_weight: float | None = option(
-        "weight of the labels (default: 0.5; 2 of masked words)", None, Range(0, 1000)
+        "weight of the labels (default: 0.5; 2 for masked words)", None, Range(0, 1000)
     )
     soft_weight: float | None = option(
-        "weight of the logits (default: 0.5; 5 of masked words)", None, Range(0, 1000)
+        "weight of the logits (default: 0.5; 5 for masked words)", None, Range(0, 1000)
     )
     state_weight: float | None = option(
         "weight of the hidden states (default: 1)", None, Range(0, 1000)

@@ -49,7 +49,7 @@ def _task_options():
         # The default of most tasks first, without their names.
         (default, _), *others = sorted(tasks_of[name].items(), key=lambda x: -len(x[1]))
         if others:
-            others = "; ".join(f"{d} of {', '.join(names)}" for d, names in others)
+            others = "; ".join(f"{d} for {', '.join(names)}" for d, names in others)
             about = f"{field.metadata['help']} (default: {default}; {others})"
             field.metadata = {**field.metadata, "help": about}
     return fields
@@ -183,7 +183,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     )
     learning_rate: float | str | None = option(
         "peak learning rate, or `sweep`: the best of three on a tenth of the training "
-        "rows (default: of the recipe, and of the width for narrow models)",
+        "rows (default: the recipe's; a greater one for narrow models)",
         None,
         Range(above=0, maximum=100),
         words=(SWEEP,),
@@ -199,18 +199,18 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         members=changed_fields(("num_layers", *ATTENTION_FIELDS), "the checkpoint's"),
     )
     num_epochs: int | None = option(
-        "passes over the rows (default: of the recipe)", None, Range(1, 10_000)
+        "passes over the rows (default: the recipe's)", None, Range(1, 10_000)
     )
     sequence_length: int | None = option(
-        "maximum number of tokens (default: of the recipe)",
+        "maximum number of tokens (default: the recipe's)",
         None,
         Range(1, MAX_POSITIONS),
     )
     dropout: float | None = option(
-        "dropout in the encoder (default: of the recipe)", None, Range(0, below=1)
+        "dropout in the encoder (default: the recipe's)", None, Range(0, below=1)
     )
     classifier_dropout: float | None = option(
-        "dropout before the head (default: of the recipe)", None, Range(0, below=1)
+        "dropout before the head (default: the recipe's)", None, Range(0, below=1)
     )
     layer_decay: float = option(
         "factor of the learning rate from a layer to the one below",

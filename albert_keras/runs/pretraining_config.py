@@ -57,7 +57,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "weights to start from, in any format of `convert` (default: random)", None
     )
     preset: str | None = option(
-        "shape of the model (default: of the recipe)", None, choices=PRESETS
+        "size of the model (default: the recipe's)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
         "share of sentence pairs, those with the greatest loss, to train on",
@@ -65,15 +65,15 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         Range(above=0, maximum=1),
     )
     precision: str | None = option(
-        "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
+        "Keras dtype policy (default: the recipe's)", None, choices=PRECISIONS
     )
     optimizer: str | None = option(
-        "optimizer (default: of the recipe)", None, choices=("lamb", "adamw", "muon")
+        "optimizer (default: the recipe's)", None, choices=("lamb", "adamw", "muon")
     )
     phases: tuple | None = option(
         "phases under one learning rate schedule, each num_steps=N,batch_size=N and, "
         "if they differ from the run's, num_layers=N (applications of the shared layer), "
-        "sequence_length=N and other options of examples (default: of the recipe)",
+        "sequence_length=N and other options of examples (default: the recipe's)",
         None,
     )
 

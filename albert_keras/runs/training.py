@@ -47,16 +47,16 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
 
     run: str = option("folder of the run, to begin or to resume")
     num_steps: int | None = option(
-        "optimizer steps (default: of the recipe)", None, STEPS
+        "optimizer steps (default: the recipe's)", None, STEPS
     )
     batch_size: int | None = option(
-        "examples per step (default: of the recipe)", None, BATCH_SIZES
+        "examples per step (default: the recipe's)", None, BATCH_SIZES
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: of the recipe)", None, Range(above=0, maximum=100)
+        "peak learning rate (default: the recipe's)", None, Range(above=0, maximum=100)
     )
     warmup_steps: int | None = option(
-        "steps of linear warm-up (default: of the recipe)", None, Range(0, MAX_STEPS)
+        "steps of linear warm-up (default: the recipe's)", None, Range(0, MAX_STEPS)
     )
     seed: int = option("seed of all random numbers", 0, SEEDS)
     strategy: str = option(
@@ -131,7 +131,7 @@ class ShapeOptions(Options):
         "fields of `AlbertConfig` that differ from the preset's",
         members=changed_fields(
             _CHANGES,
-            "of the preset",
+            "the preset's",
             num_heads="one for each 64 of --hidden-dim",
             intermediate_dim="4 * hidden",
             attention_dropout="--dropout",
