@@ -138,6 +138,12 @@ class Options:
         return cls(**{**known, **changes})
 
 
+def given_of(instance, names):
+    """Returns the attributes with some names that are not None, a dict."""
+    values = {name: getattr(instance, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def kind_of(field):
     """Returns the type of an option's values; of a union, the first one."""
     kind, *_ = typing.get_args(field.type) or (field.type,)

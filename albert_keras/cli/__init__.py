@@ -1,35 +1,38 @@
-"""The command line: one module per command, in the order of the data path."""
+"""The command line: a module for each command."""
 
+import argparse
 import contextlib
+import difflib
 import gc
 import importlib
 import logging
 import os
 import pathlib
+import re
 import signal
 import sys
 import warnings
 
 from albert_keras.cli.errors import describe_error, one_line
-from albert_keras.cli.parser import Parser
 from albert_keras.presets.transfer import offline
 from albert_keras.version import __version__
 
+# In the order of use.
 COMMANDS = {
-    "quickstart": "the whole path on the embedded sample, offline",
+    "quickstart": "run all steps on the embedded sample, offline",
     "train-vocabulary": "train a SentencePiece vocabulary from text files",
     "prepare-data": "convert text files to a token store, or to TFRecords",
-    "pretrain": "train masked tokens and sentence pairs, from records or text",
-    "finetune": "train a task on labelled text, from a checkpoint",
-    "calibrate": "choose the rule by which rows leave a model with exits",
-    "evaluate": "measure a run on records or labelled text",
-    "predict": "predict labels, tags, answers or filled masks, with any kind of model",
-    "embed": "write the vectors of the texts of a file",
+    "pretrain": "pretrain a model on prepared data or text",
+    "finetune": "train a checkpoint for a task on labelled text",
+    "calibrate": "choose the exit rule of a model with exits",
+    "evaluate": "evaluate a model on prepared data or labelled text",
+    "predict": "predict labels, tags, answers or masked words",
+    "embed": "write the vectors of the texts in a file",
     "convert": "convert weights from one library to another",
-    "distill": "train a smaller or shallower student of a trained model",
+    "distill": "train a student with fewer layers of a trained model",
     "export": "write a run as SavedModel, for a server, as TFLite or ONNX",
     "serve": "serve an exported model on this machine, for development",
-    "analyze": "measure a shape, the layers of a model, or several runs",
+    "analyze": "analyze a model size, the layers of models, or several runs",
 }
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
@@ -39,23 +42,28 @@ REMEDIES = (
     "troubleshooting.md"
 )
 
-# Commands that go on where they were interrupted.
+# argparse's message.
+_INVALID_CHOICE = re.compile(
+    r"(?P<received>invalid choice: '(?P<word>[^']*)') \(choose from (?P<known>.*)\)"
+)
+
+# Commands that can be resumed.
 RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["embed"])
 
 
 def main(argv=None):
     """Runs a command, by default that of the process, and returns its exit status.
 
-    It is 0 on success, 1 on failure with one line on standard error, 2 on wrong usage
-    (by `SystemExit`, as argparse does), and 130 after Ctrl-C, as shells have it.
+    The status is 0 on success, 1 after an error, with one line on standard error, 2 on
+    wrong usage (by `SystemExit`, as from argparse), and 130 after Ctrl-C, as in shells.
     """
     is_whole_process = argv is None
     argv = sys.argv[1:] if is_whole_process else list(argv)
     if is_whole_process:
-        # What is imported and traced stays. To look through it so often as is usual
+        # Imported and traced objects stay. With the default threshold, garbage collection
         # takes a quarter of the time of the imports.
         gc.set_threshold(100_000)
-    # A notebook's own backend, which its shell commands inherit, may not be installed.
+    # Shell commands inherit a notebook's own backend, which may not be installed.
     if os.environ.get("MPLBACKEND", "").startswith("module://"):
         os.environ["MPLBACKEND"] = "agg"
     with warnings.catch_warnings():
@@ -90,14 +98,14 @@ def _run(arguments, words):
 
 
 def _is_of_interruption(error):
-    """Whether an error was raised while a library cleaned up after Ctrl-C."""
+    """Returns whether a library raised an error during its clean-up after Ctrl-C."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def parse(argv):
-    """Returns a command's arguments, with its function as `run_command`."""
+    """Parses a command's arguments; its function is `run_command`."""
     parser, called = make_parsers(argv[:1])
     for word in argv:
         if any("\ud800" <= character <= "\udfff" for character in word):
@@ -111,15 +119,15 @@ def parse(argv):
         called.refuse(unknown)
     for name, value in vars(arguments).items():
         if value == "":
-            # As a path it would be the current folder.
+            # An empty path would be the current folder.
             called.error(f"`{name}` must not be empty")
     return arguments
 
 
 def make_parsers(words):
-    """Returns the parser of all commands, and that of the command in a list, if any.
+    """Returns the parser of all commands, and the parser of the command in `words`.
 
-    Only this command's module is imported, and its options are known.
+    Only this command has options, because only its module is imported.
     """
     parser = Parser(
         prog="albert-keras",
@@ -143,22 +151,53 @@ def make_parsers(words):
     return parser, called
 
 
+class Parser(argparse.ArgumentParser):
+    """Parser that takes no shortened options, and prints no usage before an error.
+
+    A shortened option that is unique may become ambiguous with a new option.
+    """
+
+    def __init__(self, *args, **options):
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(
+            *args, allow_abbrev=False, formatter_class=formatter, **options
+        )
+
+    def error(self, message):
+        if choices := _INVALID_CHOICE.search(message):
+            known = re.findall(r"[\w.-]+", choices["known"])
+            hint = _like([choices["word"]], known)
+            message = message.replace(choices["received"], choices["received"] + hint)
+        line = one_line(f"{self.prog}: error: {message}")
+        self.exit(2, f"{line}\nTry: {self.prog} --help\n")
+
+    def refuse(self, unknown):
+        """Ends with status 2, and names the options most like the unknown arguments."""
+        options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+        known = set(re.findall(r"--[\w-]+", self.format_help()))
+        hint = _like(options, known)
+        self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
+
+
+def _like(words, known):
+    """Returns ` (like NAME?)` with the known names most like the words, or `""`."""
+    close = [m for word in words for m in difflib.get_close_matches(word, known, n=1)]
+    return f" (like {', '.join(close)}?)" if close else ""
+
+
 def _add_common_options(command):
     group = command.add_argument_group("output")
     for flag, about in (
         ("--json", "print the results as one JSON object on standard output"),
-        ("--traceback", "on failure show the traceback, for a bug report"),
-        ("--verbose", "show the messages of TensorFlow and other libraries too"),
-        (
-            "--offline",
-            "use only checkpoints and tokenizers that are already downloaded",
-        ),
+        ("--traceback", "show the traceback of an error, for a bug report"),
+        ("--verbose", "also show messages of TensorFlow and other libraries"),
+        ("--offline", "use only checkpoints and tokenizers in the cache"),
     ):
         group.add_argument(flag, action="store_true", help=about)
 
 
 def _show_warning(message, *origin, **options):
-    """Prints a warning without the line of code that it comes from."""
+    """Prints a warning without its line of code."""
     print(f"albert-keras: warning: {one_line(str(message))}", file=sys.stderr)
 
 

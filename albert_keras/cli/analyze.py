@@ -1,8 +1,8 @@
-r"""Analyze a shape, a trained model, or several runs beside each other.
+r"""Analyze a model size, trained models, or the learning curves of runs.
 
-Of a shape: `parameters` and `flops` count part by part. Of models with their
-vocabularies: `similarity` compares the input and the output of each layer, as the paper's
-figure 1. `compare` draws the learning curves of several runs.
+`parameters` and `flops` count the parts of a model size. `similarity` compares the input
+and the output of each layer of trained models, as the paper's figure 1. `compare` draws
+the learning curves of several runs.
 
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
@@ -14,12 +14,7 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from albert_keras import analysis, runs
-from albert_keras.cli.options import (
-    MODEL_GROUP,
-    add_option,
-    add_options,
-    config_from,
-)
+from albert_keras.cli.options import MODEL_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import Range, check_unused, option
@@ -32,12 +27,12 @@ USAGE = "SUBJECT [MODEL ...] [options]"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AnalyzeOptions(BatchOptions, AnalysisOptions):
-    """Options of the command beside those of shapes."""
+    """Options of the command, without those of a model size."""
 
-    plot: str | None = option("picture to write, .png, .svg or .pdf", None)
+    plot: str | None = option("plot to write, .png, .svg or .pdf", None)
     data: str | None = option("text files (default: the embedded sample)", None)
     num_predictions: int | None = option(
-        "masked tokens of a row (default: 15 %)", None, Range(1, MAX_POSITIONS)
+        "masked tokens in a row (default: 15 %)", None, Range(1, MAX_POSITIONS)
     )
 
 
@@ -45,12 +40,12 @@ class Subject(NamedTuple):
     """A subject of the command.
 
     Attributes:
-        analyze: Function of the models, or of the shape, and of the options that it
+        analyze: Function of the models, or of the `AlbertConfig`, and of the options in
             `takes`, which returns the results, a dict.
         plot: Name of the function in `albert_keras.analysis` that draws the results.
         takes: Names of the options that have an effect.
-        tabulate: Function of the results that returns the table for people, a dict; or
-            None for the subjects of a shape.
+        tabulate: Function from the results to a table for people, a dict; None for the
+            subjects that analyze an `AlbertConfig`.
     """
 
     analyze: Any
@@ -74,11 +69,7 @@ def add_arguments(parser):
         metavar="MODEL",
         help="runs, or for similarity also presets, checkpoints, names and addresses",
     )
-    add_option(parser, AnalyzeOptions, "plot")
-    for title, names in GROUPS.items():
-        group = parser.add_argument_group(title)
-        for name in names:
-            add_option(group, AnalyzeOptions, name)
+    add_options(parser, AnalyzeOptions, ("plot",), GROUPS)
     shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
     add_options(parser, ShapeOptions, (), shape)
 
@@ -101,7 +92,7 @@ def run(arguments):
 
 
 def _check_use(arguments, subject):
-    """Checks that there are models or none, and that all given options have an effect."""
+    """Checks that the subject needs the given models and options."""
     use, of_models = f"`{arguments.subject}`", subject.tabulate is not None
     if bool(arguments.models) != of_models:
         rule = "a model or more" if of_models else "no model, but a shape"
@@ -130,7 +121,7 @@ def _tabulate_similarity(results):
 
 
 def _tabulate_comparison(results):
-    """Returns the last values of `compare_curves`."""
+    """Returns the last value of each curve."""
     return {
         f"{name}, {quantity}": f"{curve['values'][-1]:.4g} at step "
         f"{curve['steps'][-1]:,}"
@@ -140,7 +131,7 @@ def _tabulate_comparison(results):
     }
 
 
-# Functions, since the packages import Keras when a name of theirs is asked for.
+# Functions, because the packages import Keras when a name of them is used.
 SUBJECTS = {
     "parameters": Subject(
         lambda shape: {

@@ -1,10 +1,10 @@
-r"""Choose the exit rule of a run of `finetune --early-exit`, and store it in the run.
+r"""Choose the exit rule of a run of `finetune --early-exit`, and save it in the run.
 
-All rules are simulated on rows that the model was not trained on; their labels are not
-read. The fastest is taken whose share of answers other than at full depth has an upper
-bound within the budget; `evaluate`, `predict` and `export` then use it. Each rule is
-compared with the same model cut at a fixed depth: one that does not beat it is not worth
-its name. `evaluate` measures the chosen rule on labelled rows.
+Simulates all rules on rows that the model was not trained on; labels are not needed. It
+picks the fastest rule for which the upper bound of the share of changed answers, compared
+with full depth, is within the budget. `evaluate`, `predict` and `export` then use it.
+Each rule is compared with the same model cut at a fixed depth; a rule that is not better
+brings nothing. `evaluate` measures the chosen rule on labelled rows.
 
 example:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \
@@ -13,14 +13,9 @@ example:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import add_option, add_options, config_from
+from albert_keras.cli.options import add_options, add_row_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.runs.finetuning_config import (
-    ROW_FIELDS,
-    BatchOptions,
-    CalibrationOptions,
-    RowOptions,
-)
+from albert_keras.runs.finetuning_config import CalibrationOptions, RowOptions
 
 USAGE = "RUN --data FILE [options]"
 
@@ -30,9 +25,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--data", required=True, help="rows of the task that were not trained on"
     )
-    add_options(parser, CalibrationOptions, ("max_changed", "confidence"), {})
-    add_option(parser, BatchOptions, "batch_size")
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
+    add_options(parser, CalibrationOptions)
+    add_row_options(parser)
 
 
 def run(arguments):
@@ -50,9 +44,6 @@ def run(arguments):
 
 
 def brief(results):
-    """Returns what to print for people: the chosen rule."""
-    rule = results["rule"]["name"]
-    names = ("mean_depth", "layer_ratio", "num_changed", "num_rows", "bound")
-    shown = {"rule": rule, **{name: results[name] for name in names}}
-    shown["beats_static_cut"] = results["beats_static_cut"]
-    return shown
+    """Returns the results about the chosen rule, for people."""
+    shown = {n: value for n, value in results.items() if not isinstance(value, dict)}
+    return {"rule": results["rule"]["name"], **shown}

@@ -1,17 +1,17 @@
-"""Names that options accept, of registries whose modules import Keras.
+"""Choices of options, copied from registries whose modules import Keras.
 
-`--help` and wrong usage must not wait for it. `tests/cli/choices_test.py` compares each
-with its registry.
+`--help` must not wait for Keras. `tests/cli/choices_test.py` compares the copies with the
+registries.
 """
 
-# Of `models.HEADS`.
+# `models.HEADS`
 HEADS = (
     *("pretraining", "sequence_classification", "early_exit"),
     *("token_classification", "question_answering", "joint_question_answering"),
     *("multiple_choice", "text_embedding"),
 )
 
-# `converters.SOURCES`, and of `converters.CHECKPOINT_FORMATS`.
+# `converters.SOURCES` and `converters.CHECKPOINT_FORMATS`
 SOURCES = (
     *("keras", "sentence-transformers", "huggingface"),
     *("keras_hub", "saved_model", "albert_zh", "google"),
@@ -21,5 +21,5 @@ CHECKPOINT_FORMATS = (
     "sentence-transformers",
 )
 
-# Of `export.EXPORTERS`.
+# `export.EXPORTERS`
 EXPORT_FORMATS = ("saved_model", "serving", "tflite", "onnx")

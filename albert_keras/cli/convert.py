@@ -1,9 +1,9 @@
 """Convert weights from one library to another.
 
-The source is recognised from the files: Google's TensorFlow 1 checkpoints, albert_zh's
-older ones, SavedModels as from TF-Hub, Hugging Face folders, presets of keras-hub and of
-this package. The vocabulary beside them is copied too. A preset, the default, loads
-with `AlbertPretrainer.from_preset` and `finetune --checkpoint`.
+It recognizes the source by its files: Google's TensorFlow 1 checkpoints, the older ones
+of albert_zh, SavedModels as from TF-Hub, Hugging Face folders, and presets of keras-hub
+and this package. It also copies the vocabulary. The default format is a preset, for
+`AlbertPretrainer.from_preset` and `finetune --checkpoint`.
 
 example:
   albert-keras convert albert_base_v2/ --output presets/base
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import (
-    add_option,
+    add_options,
     add_tokenizer_options,
     config_from,
     given_tokenizer,
@@ -31,7 +31,7 @@ from albert_keras.runs.training import changed_fields
 from albert_keras.tokenizers.loading import find_tokenizer
 
 NONE = "none"
-# Fields of `AlbertConfig` that a converted model may have otherwise.
+# Fields of `AlbertConfig` that may differ in the converted model.
 CHANGEABLE = (
     *("sharing", "num_groups", "num_layers", "max_sequence_length", "vocabulary_size"),
     *ATTENTION_FIELDS,
@@ -48,8 +48,7 @@ class ChangeOptions(Options):
         "classes of the head (default: unchanged)", None, Range(1, 10**6)
     )
     architecture: Mapping = option(
-        "fields of `AlbertConfig`",
-        members=changed_fields(dict.fromkeys(CHANGEABLE, "unchanged")),
+        "fields of `AlbertConfig`", members=changed_fields(CHANGEABLE, "unchanged")
     )
 
 
@@ -72,24 +71,23 @@ def add_arguments(parser):
         help="head of the model (default: the one in the files)",
     )
     parser.add_argument(
-        "--report", help="JSON file for a report of all variables (default: none)"
+        "--report", help="JSON file for a report on all variables (default: none)"
     )
     source = parser.add_argument_group("source")
     source.add_argument(
         "--from",
         dest="source",
         choices=SOURCES,
-        help="format (default: recognised from the files)",
+        help="format (default: recognized by the files)",
     )
     source.add_argument(
         "--config",
-        help="configuration of files without one: a JSON file of Google's keys, or the "
-        f"name of a published size: {', '.join(PRESETS)} (default: that of the files)",
+        help="configuration for files without one: a JSON file with Google's keys, or "
+        f"the name of a published size: {', '.join(PRESETS)} (default: of the files)",
     )
     add_tokenizer_options(source)
-    changes = parser.add_argument_group("changes of the model")
-    for name in ChangeOptions.__dataclass_fields__:
-        add_option(changes, ChangeOptions, name)
+    fields = ChangeOptions.__dataclass_fields__
+    add_options(parser, ChangeOptions, (), {"changes of the model": fields})
 
 
 def run(arguments):
@@ -141,7 +139,7 @@ def _read_config(text):
 
 
 def _tokenizer_of(model, checkpoint, tokenizer):
-    """Returns the tokenizer to write: the model's, the given or that of the weights."""
+    """Returns the tokenizer to write: the model's, the given one, or the checkpoint's."""
     if getattr(model, "preprocessor", None) is not None:
         return model.preprocessor.tokenizer
     backbone = getattr(model, "backbone", model)

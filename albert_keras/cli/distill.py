@@ -1,15 +1,15 @@
-r"""Train a smaller or shallower student on the outputs of its teacher.
+r"""Train a student with fewer layers on the outputs of its teacher.
 
-The student starts as the teacher whose layers are applied fewer times, half as often by
-default: it has the same size and needs half the time. With --sharing none each of its
-layers is a copy of its own; of a teacher whose layers are its own, every second is
-copied.
+The student starts as the teacher with its shared layers applied fewer times, by default
+half as often: it has the same number of parameters and needs half the time. With
+--sharing none each of its layers is its own copy. If the teacher's layers are not shared,
+the student gets every second one.
 
-Of a run of `finetune` it learns from labels, the teacher's logits and its hidden states
-at matched depths; task, data and recipe are those of the teacher's run where they are not
-given. Of a pretrained model it learns masked words, the teacher's logits for them and its
-last hidden states, as DistilBERT. The result is a run like those of `finetune` and
-`pretrain`.
+A student of a `finetune` run learns from labels, the teacher's logits and its hidden
+states at matched depths. Defaults for task, data and recipe are those of the teacher's
+run. A student of a pretrained model learns from masked words, the teacher's logits for
+them and its last hidden states, as DistilBERT. The result is a run like those of
+`finetune` and `pretrain`.
 
 examples:
   albert-keras distill --teacher runs/sst2 --run runs/sst2_fast
@@ -25,7 +25,7 @@ from albert_keras.cli.options import (
     add_options,
     config_from,
 )
-from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.cli.results import train
 from albert_keras.presets.hub import check_known
 from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
 
@@ -56,8 +56,4 @@ def add_arguments(parser):
 def run(arguments):
     config = config_from(arguments, DistillationRunConfig)
     check_known(config.teacher)
-    distillation = runs.DistillationRun(config)
-    if arguments.dry_run:
-        print_dry_run(distillation.dry_run(), arguments.json)
-    else:
-        print_results("distillation", distillation.fit(), arguments.json)
+    train("distillation", runs.DistillationRun(config), arguments)

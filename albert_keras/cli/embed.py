@@ -1,8 +1,8 @@
-"""Write the vectors of the texts of a file, by an embedder or an exported one.
+"""Write the vectors of the texts in a file, by an embedder or an exported one.
 
-The file has a text a line, or is a table with a column of texts. `.npy` has the vectors
-in the order of the texts; `.parquet` the texts too. Memory does not grow with the file,
-and the same command goes on where it was interrupted.
+The file has a text in each line, or is a table with a column of texts. `.npy` has the
+vectors in the order of the texts; `.parquet` has the texts too. Memory does not grow with
+the file, and the same command resumes after an interruption.
 
 examples:
   albert-keras embed hf://USER/MODEL questions.txt --output questions.npy
@@ -19,15 +19,15 @@ USAGE = "MODEL FILE --output FILE [options]"
 
 def add_arguments(parser):
     parser.add_argument(
-        "model", help="run, checkpoint's folder, name or address, or exported model"
+        "model", help="run, exported model, or folder, name or address of a checkpoint"
     )
-    parser.add_argument("file", help="file with a text a line, or a table")
+    parser.add_argument("file", help="file with a text in each line, or a table")
     parser.add_argument(
         "--output", required=True, help="file to write, .npy or .parquet"
     )
     parser.add_argument(
         "--prompt-name",
-        help="the model's prompt to put before each text (default: the model's default)",
+        help="prompt of the model before each text (default: the model's default)",
     )
     add_option(parser, BatchOptions, "batch_size")
     fields = ("text_column", "encoding", "errors")

@@ -1,4 +1,4 @@
-"""Errors as one line on standard error."""
+"""Formatter of errors: one line each."""
 
 import errno
 import pathlib
@@ -8,20 +8,20 @@ import traceback
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
-# Room for a rule, a received value and a remedy.
+# Enough for a rule, a received value and a remedy.
 _LINE_CHARACTERS = 470
-# Of a library's message, which comes with the command.
+# For a library's message, and for the command after it.
 _MESSAGE_CHARACTERS = 230
 _COMMAND_CHARACTERS = 120
 
-# Parts of TensorFlow's messages about nodes of its graph, which users do not know.
+# Nodes of the graph in TensorFlow's messages, which users do not know.
 _NODES = re.compile(r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:\S*\]( name:)?")
-_OF_FULL_DISKS = ". Make room, and repeat the command, which resumes a run."
+_FULL_DISK_REMEDY = ". Make room, and repeat the command, which resumes a run."
 _TRACEBACK = "Traceback (most recent call last)"
 
 
 def one_line(text, num_characters=_LINE_CHARACTERS):
-    """Returns a text in one printable line, without the middle of a long one.
+    """Returns a text as one printable line, without the middle if it is long.
 
     >>> one_line("two  lines, and a very long rest", 24)
     'two lines, a [...]g rest'
@@ -41,8 +41,8 @@ def _without_middle(text, num_characters):
 def describe_error(error, words):
     """Returns the line about an exception that ends a command.
 
-    An error that this package raises has a rule, the received value and a remedy. Of any
-    other, the type and the command are given too.
+    An error of this package has a rule, the received value and a remedy. The line about
+    any other error also has its type and the command.
 
     Args:
         error: Exception.
@@ -51,7 +51,9 @@ def describe_error(error, words):
     if isinstance(error, OSError) and error.strerror:
         # Without its number.
         path = f": '{error.filename}'" if error.filename else ""
-        remedy = _OF_FULL_DISKS if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        remedy = (
+            _FULL_DISK_REMEDY if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        )
         return one_line(f"{error.strerror}{path}{remedy}")
     message = str(error)
     if type(error).__module__.startswith("tensorflow") or _TRACEBACK in message:
@@ -73,11 +75,11 @@ def _is_of_this_package(error):
 
 
 def _without_graph(message):
-    """Returns a message of TensorFlow without nodes, tracebacks and repetitions."""
+    """Returns a message of TensorFlow without nodes, tracebacks and repeated lines."""
     lines = [
         _NODES.sub("", line).strip()
         for line in message.splitlines()
-        # Those of a traceback are indented.
+        # The lines of a traceback are indented.
         if line[:1].strip() and not line.startswith(_TRACEBACK)
     ]
     return " ".join(dict.fromkeys(lines))

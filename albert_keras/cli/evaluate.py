@@ -1,9 +1,9 @@
-"""Measure a model on held-out data.
+"""Evaluate a model on held-out data.
 
-A `pretrain` run is measured on prepared data; a `finetune` run, a checkpoint with a head
-or an exported model (SavedModel of text, TFLite, ONNX) on rows of its task.
+A `pretrain` run needs prepared data; a `finetune` run, a checkpoint with a head and an
+exported model (SavedModel with text inputs, TFLite, ONNX) need rows of the task.
 
-A SavedModel is a program that can read and write files: trust its source.
+A SavedModel is a program that can read and write files: use only ones that you trust.
 
 examples:
   albert-keras evaluate runs/base --data records/held_out/
@@ -12,24 +12,11 @@ examples:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import (
-    EXIT_GROUP,
-    add_option,
-    add_options,
-    add_tokenizer_options,
-    config_from,
-    given_tokenizer,
-)
+from albert_keras.cli.options import add_inference_options, inference_options
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.finetuning_config import (
-    COLUMNS,
-    ROW_FIELDS,
-    BatchOptions,
-    ExitOptions,
-    RowOptions,
-)
+from albert_keras.runs.finetuning_config import COLUMNS
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 USAGE = "MODEL --data DATA [options]"
@@ -44,27 +31,21 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--report",
-        help="folder for report.json, mistakes.csv, the page report.html and the plot of "
+        help="folder for report.json, mistakes.csv, the page report.html and a plot of "
         "confused classes (default: none)",
     )
-    add_option(parser, BatchOptions, "batch_size")
-    add_tokenizer_options(parser.add_argument_group("tokenizer"))
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
-    add_options(parser, ExitOptions, (), EXIT_GROUP)
+    add_inference_options(parser)
 
 
 def run(arguments):
     if runs.kind_of_run(arguments.model) == PretrainingRunConfig.kind:
         check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
-    # First, because the run imports Keras.
+    # Before the run, which imports Keras.
     check_known(arguments.model)
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,
-        batch_size=arguments.batch_size,
-        reading=config_from(arguments, RowOptions),
         report=arguments.report,
-        exit_rule=config_from(arguments, ExitOptions).rule(),
-        tokenizer=given_tokenizer(arguments, arguments.model),
+        **inference_options(arguments),
     )
     print_results("evaluation", results, arguments.json)

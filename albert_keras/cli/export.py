@@ -1,14 +1,14 @@
 r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX folder.
 
-A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
-them, or with `--inputs text` text, of classifiers; an ONNX folder takes ids. `predict`
-and `evaluate` read all of them, but for `--names huggingface`. Keras' backend must be
-TensorFlow.
+A SavedModel takes text. A TFLite file takes token ids, with the tokenizer and the task
+next to it; for classifiers `--inputs text` makes it take text. An ONNX folder takes token
+ids. `predict` and `evaluate` read all of them, except with `--names huggingface`. Keras'
+backend must be TensorFlow.
 
-Rows leave a run of `finetune --early-exit` by the rule of `calibrate`.
+A run of `finetune --early-exit` keeps the exit rule of `calibrate`.
 
 With `--format serving` the output is a name and a version, such as models/reviews/1, and
-the folder above it gets all that TensorFlow Serving needs: `docker compose up` there
+the folder above it gets all files for TensorFlow Serving: `docker compose up` there
 starts it.
 
 examples:
@@ -24,7 +24,7 @@ import dataclasses
 
 from albert_keras import runs
 from albert_keras.cli.choices import EXPORT_FORMATS
-from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
+from albert_keras.cli.options import add_exit_options, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import BATCH_SIZES, Options, Range, option
@@ -39,39 +39,41 @@ class ExportOptions(Options):
 
     format: str = option("format to write", "saved_model", choices=EXPORT_FORMATS)
     quantization: str | None = option(
-        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products",
+        "float16 or int8 weights in TFLite, bfloat16 products in a SavedModel",
         None,
         choices=("float16", "int8", "bfloat16"),
     )
     inputs: str | None = option(
-        "inputs (default: text for a SavedModel, else ids)",
+        "inputs of the model (default: text for a SavedModel, otherwise ids)",
         None,
         choices=("text", "ids"),
     )
     sequence_length: int | None = option(
-        "maximum number of tokens, or of ids in TFLite and ONNX the fixed number "
-        "(default: that of the run, of ids any)",
+        "maximum number of tokens of text inputs (default: that of the run); fixed "
+        "length of ids in TFLite and ONNX (default: any)",
         None,
         Range(1, MAX_POSITIONS),
     )
     batch_size: int | None = option(
-        "fixed rows of ids in TFLite and ONNX (default: any)", None, BATCH_SIZES
+        "fixed batch size of ids in TFLite and ONNX (default: any)", None, BATCH_SIZES
     )
     names: str | None = option(
-        "of ONNX, names and files: huggingface for transformers.js (default: ours)",
+        "names and files of ONNX: huggingface, for transformers.js (default: our own)",
         None,
         choices=("huggingface",),
     )
     dimensions: int | None = option(
-        "leading dimensions of an embedder (default: all)", None, Range(1, 2**16)
+        "leading dimensions of an embedder to keep (default: all)",
+        None,
+        Range(1, 2**16),
     )
 
 
 def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a run, or a checkpoint")
     parser.add_argument("--output", required=True, help="folder or file to write")
-    add_options(parser, ExportOptions, ExportOptions.__dataclass_fields__, {})
-    add_options(parser, ExitOptions, (), EXIT_GROUP)
+    add_options(parser, ExportOptions)
+    add_exit_options(parser)
 
 
 def run(arguments):

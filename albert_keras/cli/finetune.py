@@ -1,10 +1,10 @@
-r"""Fine-tune a task, from a checkpoint.
+r"""Fine-tune a checkpoint for a task.
 
-Tasks: those of GLUE, IMDB and Chinese ones on files in their official layouts or from
-TFDS; `text-classification`, `text-regression` and others on any TSV, CSV or JSONL file.
-Hyperparameters default to the task's recipe, for the paper's tasks its table 14. With
-held-out rows the checkpoint that is best by the task's metric is kept. A run that
-collapses to one answer is stopped, with the reason, and started again if asked.
+GLUE, IMDB and other benchmarks read files in their official layouts, or TFDS.
+`text-classification`, `text-regression` and others read any TSV, CSV or JSONL file. Each
+task has a recipe of hyperparameters, for the paper's tasks from its table 14. With
+held-out rows the run keeps the checkpoint with the best score. A run whose model gives
+only one answer stops with the reason; --restarts starts it again.
 
 examples:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \
@@ -16,8 +16,6 @@ examples:
       --run runs/reviews
 """
 
-import re
-
 from albert_keras import runs
 from albert_keras.cli.options import (
     TRAINING_GROUPS,
@@ -25,7 +23,7 @@ from albert_keras.cli.options import (
     add_options,
     config_from,
 )
-from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.cli.results import train
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 from albert_keras.runs.finetuning_task import read_early
 
@@ -49,8 +47,6 @@ GROUPS = {
     "options of some tasks": ("task_options",),
 }
 
-_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
-
 USAGE = "--task NAME --checkpoint MODEL --train FILE --run FOLDER [options]"
 
 
@@ -63,24 +59,18 @@ def run(arguments):
     arguments.class_weights = parse_class_weights(arguments.class_weights)
     config = config_from(arguments, FinetuningRunConfig)
     read_early(config)
-    finetuning = runs.FinetuningRun(config)
-    if arguments.dry_run:
-        print_dry_run(finetuning.dry_run(), arguments.json)
-    else:
-        print_results(config.task, finetuning.fit(), arguments.json)
+    train(config.task, runs.FinetuningRun(config), arguments)
 
 
 def parse_class_weights(words):
     """Returns `balanced`, or a dict from a label to its weight, or None."""
     if words is None or words == ["balanced"]:
         return words and "balanced"
-    weights = {}
-    for word in words:
-        label, _, weight = word.rpartition("=")
-        if not label or not _NUMBER.fullmatch(weight):
-            raise ValueError(
-                "Class weights must be `balanced` or LABEL=WEIGHT, with weights that are "
-                f"not negative. Received: {' '.join(words)}."
-            )
-        weights[label] = float(weight)
-    return weights
+    pairs = [word.rpartition("=") for word in words]
+    try:
+        return {label: float(weight) for label, _, weight in pairs}
+    except ValueError:
+        raise ValueError(
+            "Class weights must be `balanced` or LABEL=WEIGHT, with numbers as weights. "
+            f"Received: {' '.join(words)}."
+        ) from None

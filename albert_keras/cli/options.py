@@ -3,14 +3,15 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, kind_of
+from albert_keras.options import check_value, given_of, kind_of
+from albert_keras.runs.finetuning_config import (
+    ROW_FIELDS,
+    BatchOptions,
+    ExitOptions,
+    RowOptions,
+)
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.training import OptimizerOptions
-
-# Group of `ExitOptions` in the help.
-EXIT_GROUP = {
-    "early exit": ("exit_rule", "exit_threshold", "exit_patience", "exit_min_depth")
-}
 
 # Groups of `TrainingOptions` in the help.
 TRAINING_GROUPS = {
@@ -31,26 +32,33 @@ MODEL_GROUP = {"hyperparameters of the model": ("model_options",)}
 EXAMPLES_GROUP = {"examples (see `PretrainingDataConfig`)": ("data_options",)}
 
 
-# Values of options in the help, by type.
+# Placeholders for values in the help, by type.
 METAVARS = {int: "N", float: "X"}
 
 
 def flag_of(name):
-    """Returns the flag of an option; of a switch, the one that changes the default."""
+    """Returns the flag of an option."""
+    # The flag of a switch changes its default.
     name = {"favor_shorter": "favor_longer"}.get(name, name)
     return f"--{name.replace('_', '-')}"
 
 
-def add_options(parser, config_class, first, groups):
-    """Adds a flag for each field of a configuration.
+def add_options(parser, config_class, first=None, groups=None):
+    """Adds the flags of a configuration's fields.
 
-    Fields in `first`, which people use first, head the help. `groups` maps the title of a
-    group to its fields; those in `first`, or absent, are left out.
+    Args:
+        parser: `Parser`.
+        config_class: Subclass of `Options`.
+        first: Names of the fields at the top of the help. Default: all fields.
+        groups: Dict from the title of a group to its fields. Fields in `first`, and
+            fields that the class does not have, are left out.
     """
+    fields = config_class.__dataclass_fields__.keys()
+    first = fields if first is None else first
     for name in first:
         add_option(parser, config_class, name)
-    flags = config_class.__dataclass_fields__.keys() - {*first}
-    for title, names in groups.items():
+    flags = fields - {*first}
+    for title, names in (groups or {}).items():
         group = parser.add_argument_group(title)
         for name in names:
             if name in flags:
@@ -58,7 +66,7 @@ def add_options(parser, config_class, first, groups):
 
 
 def add_option(container, config_class, name):
-    """Adds the flag of a field, or those of its members, to a parser or a group."""
+    """Adds the flag of a field, or the flags of its members, to a parser or a group."""
     field = config_class.__dataclass_fields__[name]
     if members := field.metadata["members"]:
         for member in members.values():
@@ -79,7 +87,7 @@ def _add_flag(container, field, default, **options):
         switch = argparse.BooleanOptionalAction
         options["action"] = "store_false" if is_member else switch
     elif default == ():
-        # Each value begins with dashes: `--runner-option=--NAME=VALUE`.
+        # The value begins with dashes: `--runner-option=--NAME=VALUE`.
         options |= {"action": "append", "metavar": "=--NAME=VALUE", "default": []}
     elif kind is dict:
         options |= {"nargs": "+", "metavar": "LABEL=WEIGHT"}
@@ -97,7 +105,7 @@ def _add_flag(container, field, default, **options):
 
 
 def _about(field):
-    """Returns the help of an option, with its values and the declared default."""
+    """Returns the help of an option, with its choices or range and its default."""
     about, choices = field.metadata["help"], field.metadata["choices"]
     about, *end = about.partition(" (default")
     if _are_many(choices) and not all(choice in about for choice in choices):
@@ -106,7 +114,7 @@ def _about(field):
         about = f"{about}; {field.metadata['range']}"
     about += "".join(end)
     default = "on" if field.default is True else field.default
-    # A required option has none, a switch is off, and some helps say what None means.
+    # A required option has none, a switch is off, and some texts have the default.
     is_stated = default is not dataclasses.MISSING and default is not False
     if is_stated and "(default" not in about:
         about = f"{about} (default: {'none' if default in (None, ()) else default})"
@@ -114,7 +122,7 @@ def _about(field):
 
 
 def _are_many(choices):
-    """Returns whether choices are too long for the place of an option's value."""
+    """Returns whether choices are too long for the placeholder of a value."""
     return len(", ".join(choices or ())) > 50
 
 
@@ -128,7 +136,7 @@ def add_dry_run(parser):
 
 
 def config_from(arguments, config_class):
-    """Builds a configuration from parsed arguments; a command may lack some flags."""
+    """Builds a configuration from parsed arguments, which may lack some fields."""
     values, given = vars(arguments), {}
     for name, field in config_class.__dataclass_fields__.items():
         if members := field.metadata["members"]:
@@ -137,12 +145,6 @@ def config_from(arguments, config_class):
             value = values[name]
             given[name] = tuple(value) if isinstance(value, list) else value
     return config_class(**given)
-
-
-def given_of(arguments, names):
-    """Returns the arguments of some names that are given, a dict."""
-    values = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _parser_of(field):
@@ -159,7 +161,7 @@ def _parser_of(field):
             raise argparse.ArgumentTypeError(str(error)) from None
         return value
 
-    # For the message of argparse about text that is not a number.
+    # argparse names the type in its error about text that is not a number.
     parse.__name__ = kind.__name__
     return parse
 
@@ -168,16 +170,45 @@ def add_tokenizer_options(group):
     """Adds `--tokenizer`, `--cased` and `--keep-accents` to a group."""
     group.add_argument(
         "--tokenizer",
-        help="SentencePiece model, vocab.txt, tokenizer.json, a folder with one, a "
-        "preset, a name or an address (default: that of the checkpoint)",
+        help="SentencePiece model, vocab.txt, tokenizer.json, folder with one of them, "
+        "preset, name or address (default: that of the checkpoint)",
     )
     for name in ("cased", "keep_accents"):
         add_option(group, TokenizerOptions, name)
 
 
 def given_tokenizer(arguments, checkpoint):
-    """Returns the tokenizer that options ask for, or `None` if there are none."""
+    """Loads the tokenizer if an option of it is given; otherwise returns `None`."""
     if not (arguments.tokenizer or arguments.cased or arguments.keep_accents):
         return None
     options = config_from(arguments, TokenizerOptions)
     return options.load_tokenizer(arguments.tokenizer or checkpoint)
+
+
+def add_row_options(parser):
+    """Adds the options of commands that read rows of a task."""
+    add_option(parser, BatchOptions, "batch_size")
+    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
+
+
+def add_exit_options(parser):
+    """Adds the options of an exit rule."""
+    fields = ExitOptions.__dataclass_fields__
+    add_options(parser, ExitOptions, (), {"early exit": fields})
+
+
+def add_inference_options(parser):
+    """Adds the options that `predict` and `evaluate` share."""
+    add_tokenizer_options(parser.add_argument_group("tokenizer"))
+    add_row_options(parser)
+    add_exit_options(parser)
+
+
+def inference_options(arguments):
+    """Returns the arguments of `predict_with_run` and `evaluate_run`, a dict."""
+    return {
+        "batch_size": arguments.batch_size,
+        "reading": config_from(arguments, RowOptions),
+        "exit_rule": config_from(arguments, ExitOptions).rule(),
+        "tokenizer": given_tokenizer(arguments, arguments.model),
+    }

@@ -2,13 +2,13 @@
 
 A classifier labels texts; a question answerer takes a question and a text; a tagger finds
 the entities of sentences; a pretrained model fills each [MASK]. Without texts, or with
-`-`, the lines of standard input are the texts. `--data` takes a file of the task's rows
-instead, of questions also a table with the columns `question` and `context`. `--output`
-writes the predictions as `.csv`, `.tsv` or `.jsonl`, beside all columns of a table, or in
-the format of the task's server or script, if it has one. With `--labels` a classifier of
-entailment, such as one for MNLI, gives labels that it was not trained on.
+`-`, the lines of standard input are the texts. `--data` reads a file of the task's rows;
+for question answering also a table with the columns `question` and `context`. `--output`
+writes the predictions as `.csv`, `.tsv` or `.jsonl`, after all columns of the table with
+the rows, or in the format of the task's benchmark. With `--labels` an entailment
+classifier, such as one for MNLI, predicts labels that it was not trained on.
 
-A SavedModel is a program that can read and write files: trust its source.
+A SavedModel is a program that can read and write files: use only ones that you trust.
 
 examples:
   albert-keras predict runs/sst2 "a charming journey" "bleak and desperate"
@@ -28,31 +28,18 @@ import sys
 import numpy as np
 
 from albert_keras import runs
-from albert_keras.cli.options import (
-    EXIT_GROUP,
-    add_option,
-    add_options,
-    add_tokenizer_options,
-    config_from,
-    given_tokenizer,
-)
+from albert_keras.cli.options import add_inference_options, inference_options
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.finetuning_config import (
-    COLUMNS,
-    ROW_FIELDS,
-    BatchOptions,
-    ExitOptions,
-    RowOptions,
-)
+from albert_keras.runs.finetuning_config import COLUMNS
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.zero_shot import TEMPLATE
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
 
 USAGE = "MODEL [TEXT ...] [options]"
 
-# Suffixes of files that have a header or fields, and are no lists of texts.
+# Suffixes of files with columns.
 _TABLES = (".csv", ".tsv", ".jsonl", ".json")
 
 _ENTITY = "{text} {type}[{start}:{end}] {score:.2f}"
@@ -61,8 +48,8 @@ _ENTITY = "{text} {type}[{start}:{end}] {score:.2f}"
 def add_arguments(parser):
     parser.add_argument(
         "model",
-        help="run, SavedModel or ONNX folder, or .tflite file; or a checkpoint's folder, "
-        "name or address",
+        help="run, SavedModel or ONNX folder, .tflite file, or the folder, name or "
+        "address of a checkpoint",
     )
     parser.add_argument(
         "texts",
@@ -75,25 +62,22 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--output",
-        help="file to write the predictions to; of question answering .json has the "
-        "texts, and another path is a folder with null scores and candidates too "
-        "(default: standard output)",
+        help="file for the predictions; for question answering .json has the texts, and "
+        "another path is a folder that has null scores and candidates too (default: "
+        "standard output)",
     )
-    add_option(parser, BatchOptions, "batch_size")
-    add_tokenizer_options(parser.add_argument_group("tokenizer"))
     new_labels = parser.add_argument_group("labels without training")
     new_labels.add_argument(
         "--labels",
         nargs="+",
-        help="labels for a classifier of entailment (default: the model's own)",
+        help="labels for an entailment classifier (default: the model's own)",
     )
-    about = f"sentence with a label for {{}} (default: {TEMPLATE})"
+    about = f"sentence with {{}} for a label (default: {TEMPLATE})"
     new_labels.add_argument("--template", default=TEMPLATE, help=about)
     new_labels.add_argument(
-        "--multi-label", action="store_true", help="several of the labels may hold"
+        "--multi-label", action="store_true", help="a text may have several labels"
     )
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
-    add_options(parser, ExitOptions, (), EXIT_GROUP)
+    add_inference_options(parser)
 
 
 def run(arguments):
@@ -101,22 +85,20 @@ def run(arguments):
         check_unused(vars(arguments), COLUMNS, "texts")
     else:
         check_unused(vars(arguments), ["texts", "input"], f"--data {arguments.data}")
-    # First, because the run imports Keras.
+    # Before the run, which imports Keras.
     check_known(arguments.model)
-    reading = config_from(arguments, RowOptions)
-    texts = None if arguments.data else given_texts(arguments, reading.decoding)
+    options = inference_options(arguments)
+    decoding = options["reading"].decoding
+    texts = None if arguments.data else given_texts(arguments, decoding)
     names = ("labels", "template", "multi_label")
     new_labels = {name: getattr(arguments, name) for name in names}
     predictions = runs.predict_with_run(
         arguments.model,
         texts,
         data=arguments.data,
-        batch_size=arguments.batch_size,
-        reading=reading,
         output=arguments.output,
-        exit_rule=config_from(arguments, ExitOptions).rule(),
-        tokenizer=given_tokenizer(arguments, arguments.model),
         zero_shot=new_labels if arguments.labels else None,
+        **options,
     )
     if arguments.output:
         note(f"{len(predictions)} predictions written to {arguments.output}")
@@ -130,7 +112,7 @@ def run(arguments):
 def given_texts(arguments, decoding):
     """Returns the texts of the command line, of `--input` or of standard input."""
     texts, file = list(arguments.texts), arguments.input
-    # Of a text too long for a name, `Path.is_file` raises an error.
+    # `Path.is_file` raises an error for a text that is too long for a name.
     if len(texts) == 1 and os.path.isfile(texts[0]):
         note(f"{texts[0]} is taken as a text; --input or --data reads the file")
     if file and pathlib.Path(file).suffix in _TABLES:
@@ -141,7 +123,7 @@ def given_texts(arguments, decoding):
     if texts == ["-"] or not (texts or file or sys.stdin.isatty()):
         texts, file = [], STANDARD_INPUT
     if file:
-        # Blank lines too: the output has a row for each line.
+        # Also blank lines, because the output has a row for each line.
         texts += [line.strip() for line in read_lines(file, decoding)]
     if not texts:
         raise ValueError(
@@ -152,9 +134,9 @@ def given_texts(arguments, decoding):
 
 
 def as_line(row):
-    """Returns the cells of a prediction: label, answer or entities, score, and texts.
+    """Returns a prediction as a line: label, answer or entities, a score, and texts.
 
-    The score is that of a regression, the null score (how likely a question has no
+    The score is that of a regression, the null score (the higher, the less likely is an
     answer), the greatest probability or the greatest logit.
     """
     cells = [row[name] for name in ("label", "answer") if name in row]

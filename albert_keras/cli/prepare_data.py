@@ -1,12 +1,12 @@
 r"""Convert text to a token store for pretraining, or to examples as TFRecords.
 
-Text files hold a sentence a line and a blank line between documents; JSONL files a
-document a line, in `text`; Parquet files and TFDS data sets (`tfds:name`) a document a
-row. Folders and globs stand for their files; `.gz` is read directly.
+Text files have a sentence in each line and a blank line between documents. JSONL files
+have a document in each line, as `text`; Parquet files and TFDS data sets (`tfds:name`)
+have one in each row. Folders and globs stand for their files. `.gz` is read directly.
 
 Some documents are held out, in the folder held_out of the output, where `pretrain --data`
-finds them. Interrupted, the command keeps finished work in the output folder; the same
-command resumes.
+finds them. After an interruption the same command resumes from finished work in the
+output folder.
 
 examples:
   albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/
@@ -41,13 +41,13 @@ def add_arguments(parser):
         "--format",
         default="store",
         choices=DATA_FORMATS,
-        help="store: token ids, whose pairs and masks are drawn again in each epoch; "
-        "tfrecord: examples for other programs (default: store)",
+        help="store: token ids, pairs and masks are drawn again in each epoch; "
+        "tfrecord: finished examples, for other programs (default: store)",
     )
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="picture of the report, .png or .svg, extra `plots` (default: none)",
+        help="plot of the report to write, .png or .svg, extra `plots` (default: none)",
     )
     groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
     first = ("tokenizer", "validation_split", "cased", "keep_accents", "seed")

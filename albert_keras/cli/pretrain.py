@@ -1,23 +1,23 @@
-r"""Pretrain masked tokens and sentence pairs, from prepared data or from text.
+r"""Pretrain on masked tokens and sentence pairs, from prepared data or from text.
 
-From text, token ids are stored in the run once, and pairs and masks are drawn again in
-each epoch.
+Text becomes a token store in the run's folder. Pairs and masks are drawn again in each
+epoch.
 
-A recipe sets the options that are not given: shape, float type, optimizer, batch, steps,
-rate, and how examples are made from text or token ids (finished examples do not change).
-With another batch its rate is scaled by the square root, with other steps its warm-up
-too. The recipes stand at the end of this help.
+A recipe has the defaults of other options: model size, precision, optimizer, batch size,
+steps, learning rate, and how to make examples from text or token ids (finished examples
+do not change). Another batch size scales its learning rate by the square root; another
+number of steps also scales its warm-up. The recipes are at the end of this help.
 
-Some documents of the text are held out, and the results are their losses; for prepared
-data give others by --validation-data.
+Some documents of the text are held out, and the results are the losses on them. For
+prepared data give others by --validation-data.
 
-Phases are stretches of one run, under one rate schedule, with rows, masks, batch and
-depth of their own. A shared layer may be applied fewer times at first: a shallow model
-learns sooner what a deep one then goes on from. Positions that a phase does not reach
-repeat its own.
+Phases are parts of a run under one learning rate schedule, each with its own rows, masks,
+batch size and depth. The first phases may apply a shared layer fewer times, because a
+shallow model learns faster, and a deeper one continues from it. Positions that a phase
+does not train are copies of the trained ones.
 
-A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
-more, the existing ones are repeated.
+A checkpoint keeps its size, except its number of positions: --max-sequence-length may be
+larger, and the existing positions are then repeated.
 
 examples:
   albert-keras pretrain --text news.jsonl --tokenizer albert_nano_en --run runs/news
@@ -48,7 +48,7 @@ from albert_keras.cli.options import (
     add_options,
     config_from,
 )
-from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.cli.results import train
 from albert_keras.presets.hub import check_known
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
@@ -65,7 +65,7 @@ GROUPS = {
     "schedule": ("phases",),
     "objective": ("hardest_pairs",),
     **MODEL_GROUP,
-    "examples (those of the recipe have its defaults)": ("data_options",),
+    "examples (a recipe has its own defaults)": ("data_options",),
 }
 
 USAGE = "(--text TEXT ... | --data FOLDER) --run FOLDER [options]"
@@ -81,7 +81,7 @@ def add_arguments(parser):
 
 
 def describe_recipes():
-    """Returns a paragraph for each recipe: what it is for, and what it sets."""
+    """Returns a paragraph for each recipe, with its purpose and defaults."""
     paragraphs = []
     for name, recipe in RECIPES.items():
         length = recipe.data_options.get("sequence_length", "default")
@@ -98,14 +98,10 @@ def describe_recipes():
 
 
 def run(arguments):
-    # First, because the run imports Keras.
+    # Checks that need no Keras, which the run imports.
     config = config_from(arguments, PretrainingRunConfig)
     if config.checkpoint:
         check_known(config.checkpoint)
     if config.text:
         config.open_corpus(config.text)
-    pretraining = runs.PretrainingRun(config)
-    if arguments.dry_run:
-        print_dry_run(pretraining.dry_run(), arguments.json)
-    else:
-        print_results("pretraining", pretraining.fit(), arguments.json)
+    train("pretraining", runs.PretrainingRun(config), arguments)

@@ -1,9 +1,9 @@
-"""The whole path on the embedded sample: offline, in a few minutes on two cores.
+"""Run all steps on the embedded sample: offline, in a few minutes on two cores.
 
 Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, and evaluates both
-on held-out text. A second, better classifier starts from the pretrained model that comes
-with the package; it is exported as SavedModel and int8 TFLite, and predicts with both.
-Each step is one of the other commands, which is printed when it is called.
+on held-out text. A second, better classifier starts from the pretrained model in the
+package. It is exported as SavedModel and int8 TFLite, and both predict. Each step is a
+command, which is printed before it runs.
 
 example:
   albert-keras quickstart --output runs/quickstart
@@ -36,16 +36,16 @@ class QuickstartOptions(Options):
 
     output: str = option("folder to write", "runs/quickstart")
     pretraining_steps: int = option(
-        "fewer for a quick look", RECIPES["quickstart"].num_steps, STEPS
+        "steps of pretraining", RECIPES["quickstart"].num_steps, STEPS
     )
     num_epochs: int = option(
-        "of both classifiers, fewer for a quick look", 20, Range(1, 1000)
+        "passes over the rows, for both classifiers", 20, Range(1, 1000)
     )
     seed: int = option("seed of all steps", 0, SEEDS)
 
 
 def add_arguments(parser):
-    add_options(parser, QuickstartOptions, QuickstartOptions.__dataclass_fields__, {})
+    add_options(parser, QuickstartOptions)
 
 
 def run(arguments):
@@ -61,7 +61,7 @@ def run(arguments):
 
 
 def run_all(output, options):
-    """Runs all commands, each in a folder of the output; returns the results."""
+    """Runs all commands, each in its own folder of the output; returns the results."""
     seed = ["--seed", options.seed]
     train_text, held_out_text = split_corpus(output)
     vocabulary = output / "vocabulary.model"
@@ -72,12 +72,12 @@ def run_all(output, options):
     sequence = ["--sequence-length", recipe["sequence_length"]]
     sequence += ["--short-sequence-prob", recipe["short_sequence_prob"]]
 
-    vocabulary_size = ["--vocabulary-size", 800]
-    call("train-vocabulary", train_text, *vocabulary_size, "--output", vocabulary)
+    size = ["--vocabulary-size", 800]
+    call("train-vocabulary", train_text, *size, "--output", vocabulary)
     prepare = ["prepare-data", "--tokenizer", vocabulary, *sequence, *seed]
     prepare += ["--validation-split", 0]
     call(*prepare, train_text, "--output", train_data)
-    # All passes: one would leave a wide margin.
+    # Finished examples of all passes, because those of one would have a wide margin.
     records = ["--format", "tfrecord", "--num-shards", 1]
     call(*prepare, held_out_text, "--output", held_out_data, *records)
     pretrained = call(
@@ -104,29 +104,24 @@ def run_all(output, options):
         }
         for name, path in (("saved_model", saved_model), ("tflite_int8", tflite))
     }
-    results = {
-        "mlm_loss": pretrained["mlm_loss"],
-        "sop_accuracy": pretrained["sop_accuracy"],
-        "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
+    names = ("mlm_loss", "sop_accuracy", "sop_accuracy_95_margin")
+    # They exist if matplotlib is installed.
+    pictures = sorted(output.glob("*/*.png"))
+    return {
+        **{name: pretrained[name] for name in names},
         "classifier_accuracy": finetuned["accuracy"],
         f"classifier_accuracy_from_{SHIPPED}": finetuned_shipped["accuracy"],
         "classifier_accuracy_of_majority": finetuned["majority_accuracy"],
         "saved_model": str(saved_model),
         "tflite": str(tflite),
         "predictions": predictions,
+        "pictures": {f"{path.parent.name}/{path.stem}": str(path) for path in pictures},
     }
-    # They are drawn where matplotlib is installed.
-    pictures = sorted(output.glob("*/*.png"))
-    results["pictures"] = {
-        f"{path.parent.name}/{path.stem}": str(path) for path in pictures
-    }
-    return results
 
 
 def split_corpus(output):
-    """Splits off every tenth document of the sample; returns the paths of both parts."""
+    """Writes nine tenths and a tenth of the sample's documents; returns the paths."""
     documents = sample.CORPUS.read_text("utf-8").strip().split("\n\n")
-    output.mkdir(parents=True, exist_ok=True)
     paths = output / "train.txt", output / "held_out.txt"
     held_out = documents[::10]
     train = [document for document in documents if document not in held_out]
@@ -136,7 +131,7 @@ def split_corpus(output):
 
 
 def call(*words):
-    """Runs one of the commands, and returns its results."""
+    """Runs a command and returns its results."""
     words = [str(word) for word in words]
     note(f"\n$ albert-keras {shlex.join(words)}")
     results = io.StringIO()

@@ -1,4 +1,4 @@
-"""Results on standard output: a table for people, or one JSON object for programs."""
+"""Printer of results: a table for people, or a JSON object for programs."""
 
 import json
 
@@ -11,10 +11,7 @@ from albert_keras.system.progress import format_value
 
 
 def print_results(title, results, as_json):
-    """Prints results on standard output: a dict, or None in workers that print nothing.
-
-    Its values are str, numbers, or lists and dicts of them. `title` heads the table.
-    """
+    """Prints results, a dict of JSON values, on standard output. None prints nothing."""
     if results is None:
         return
     if as_json:
@@ -25,24 +22,29 @@ def print_results(title, results, as_json):
         table.add_row(name, format_value(value))
     console = rich.console.Console()
     if not console.is_terminal:
-        # A file or another program has no right edge.
+        # Do not wrap lines in a file or for another program.
         console.width = 10_000
     console.print(table)
 
 
-def print_dry_run(results, as_json):
-    """Prints the results of `Trainer.dry_run`, or None in workers that print nothing."""
+def train(title, run, arguments):
+    """Trains a run, or with `--dry-run` measures some steps, and prints the results."""
+    if not arguments.dry_run:
+        print_results(title, run.fit(), arguments.json)
+        return
+    # None in workers other than the chief, which print nothing.
+    results = run.dry_run()
     if results is None:
         return
     note("dry run: nothing is trained or written")
-    if not as_json:
+    if not arguments.json:
         for measured in results.get("phases", {"1": results}).values():
-            _for_people(measured)
-    print_results("dry run", results, as_json)
+            _format_sizes(measured)
+    print_results("dry run", results, arguments.json)
 
 
-def _for_people(measured):
-    """Writes shapes and memory in the results of a dry run for people."""
+def _format_sizes(measured):
+    """Replaces shapes and memory in the results of a dry run by readable text."""
     measured["batch"] = {
         name: " x ".join(map(str, shape)) for name, shape in measured["batch"].items()
     }

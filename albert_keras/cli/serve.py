@@ -1,7 +1,7 @@
 r"""Serve an exported model on this machine, for development.
 
-It answers the REST paths of TensorFlow Serving, on strings as on ids, and has a page to
-try the model. Stop it by Ctrl-C. For production use TensorFlow Serving itself.
+It has the REST paths of TensorFlow Serving, for strings and for ids, and a page to try
+the model. Ctrl-C stops it. In production use TensorFlow Serving.
 
 examples:
   albert-keras serve models/reviews --port 8501
@@ -18,8 +18,7 @@ USAGE = "MODEL [options]"
 
 def add_arguments(parser):
     parser.add_argument("model", help="SavedModel, or a folder of its versions")
-    fields = serving.ServerOptions.__dataclass_fields__
-    add_options(parser, serving.ServerOptions, fields, {})
+    add_options(parser, serving.ServerOptions)
 
 
 def run(arguments):

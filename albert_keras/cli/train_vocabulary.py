@@ -1,7 +1,7 @@
 """Train a SentencePiece vocabulary with ALBERT's special pieces.
 
-From a large corpus a sample of `--max-texts` sentences is drawn. Training takes about 21
-bytes of memory for each of their characters: 25 GB for ten million sentences.
+Training uses a random sample of `--max-texts` sentences of a larger corpus. It takes
+about 21 bytes of memory for each of their characters: 25 GB for ten million sentences.
 
 examples:
   albert-keras train-vocabulary corpus/*.txt --vocabulary-size 30000 --output 30k.model
@@ -28,10 +28,10 @@ from albert_keras.system.files import check_replaceable_file
 from albert_keras.system.progress import show_stages
 from albert_keras.tokenizers.vocabulary import sample_texts, train_sentence_piece
 
-# Units counted by the stages.
+# The stages, and the units of their progress.
 UNITS = {"read": "bytes", "sample": "texts"}
 
-# Texts that the rate of unknown pieces is measured on.
+# Texts for the rate of unknown pieces.
 _CHECKED_TEXTS = 10_000
 
 
@@ -44,17 +44,21 @@ class VocabularyOptions(CorpusOptions):
     """Options of the training of a vocabulary."""
 
     vocabulary_size: int = option(
-        "pieces, special ones included", _default("vocabulary_size"), Range(1, 2**24)
+        "number of pieces, special ones included",
+        _default("vocabulary_size"),
+        Range(1, 2**24),
     )
     character_coverage: float = option(
-        "share of characters with a piece",
+        "share of the text's characters that get a piece",
         _default("character_coverage"),
         Range(0.98, 1),
     )
     max_texts: int = option(
-        "most sentences, drawn from all", _default("max_texts"), Range(1, 10**9)
+        "maximum number of sentences, a random sample",
+        _default("max_texts"),
+        Range(1, 10**9),
     )
-    seed: int = option("seed of the draw", _default("seed"), SEEDS)
+    seed: int = option("seed of the sample", _default("seed"), SEEDS)
     byte_fallback: bool = option("split unknown characters into bytes", False)
 
 
@@ -96,7 +100,7 @@ def run(arguments):
         **preprocessing,
     )
     tokenizer = tokenizers.AlbertTokenizer(proto, **preprocessing)
-    # Spread evenly over all.
+    # At equal distances.
     checked = sample.texts[:: -(-len(sample.texts) // _CHECKED_TEXTS)]
     token_ids, _ = tokenizer.encoder.encode_ragged(checked)
     results = {
@@ -112,7 +116,7 @@ def run(arguments):
 
 
 def read_texts(corpus, counts, progress):
-    """Yields the sentences of a corpus and reports how many there were."""
+    """Yields the sentences of a corpus, and reports their number to `progress`."""
     num_bytes = num_texts = 0
     for part in corpus.parts:
         for number, document in enumerate(corpus.read(part, counts)):

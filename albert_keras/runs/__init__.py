@@ -1,4 +1,4 @@
-"""Runs: the work of one command, callable from Python and notebooks."""
+"""The work of the commands, callable from Python and notebooks."""
 
 import lazy_loader
 

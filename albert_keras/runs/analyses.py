@@ -1,4 +1,4 @@
-"""Analyses of trained models by their names, on texts of files or the embedded sample."""
+"""Analyses of trained models on texts."""
 
 import dataclasses
 import itertools
@@ -17,13 +17,13 @@ from albert_keras.tokenizers import load_tokenizer
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AnalysisOptions(Options):
-    """How much is analyzed, and of what."""
+    """Options of `measure_similarity`."""
 
-    num_texts: int = option("texts, the first ones", 64, Range(1, 10**6))
-    sequence_length: int = option("most tokens of a row", 128, Range(4, MAX_POSITIONS))
-    random_weights: bool = option(
-        "compare with random weights, of the first model's shape", True
+    num_texts: int = option("number of texts, the first ones", 64, Range(1, 10**6))
+    sequence_length: int = option(
+        "maximum number of tokens", 128, Range(4, MAX_POSITIONS)
     )
+    random_weights: bool = option("compare with random weights", True)
     seed: int = option("seed of random weights", 0, SEEDS)
 
 
@@ -44,14 +44,15 @@ def measure_similarity(
 
     Args:
         models: List of str or path: runs, presets, checkpoints, names or addresses.
-        data: Text files, see `read_documents`, of which each document is a text. By
-            default the embedded sample.
-        num_texts: int. Texts, the first ones.
-        sequence_length: int. Most tokens of a text, and no more than a model takes.
+        data: Text files, see `read_documents`; each document is a text. Default: the
+            embedded sample.
+        num_texts: int. Number of texts, the first ones.
+        sequence_length: int. Maximum number of tokens of a text; a model with fewer
+            positions has fewer.
         batch_size: int. Texts of a batch.
-        random_weights: bool. Whether to compare with random weights, of the first
-            model's shape.
-        seed: int, of the random weights, by `keras.utils.set_random_seed`.
+        random_weights: bool. Whether to compare with random weights in the first model's
+            shape.
+        seed: int. Seed of the random weights, for `keras.utils.set_random_seed`.
 
     Returns:
         Dict: `num_texts`, and `models`, a list of dicts of `name`, `is_random`,
@@ -70,7 +71,7 @@ def measure_similarity(
 
     Reference: Lan et al. 2020, figure 1.
     """
-    # Here, since they import Keras, and the command has the options.
+    # Imported here, because they import Keras, which the options do not need.
     import keras
 
     from albert_keras.analysis import layer_similarity

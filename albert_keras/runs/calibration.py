@@ -1,4 +1,4 @@
-"""Calibration of the exits of a finished fine-tuning run."""
+"""Calibration of the exits of a finished run."""
 
 from albert_keras.compression import calibrate
 from albert_keras.compression.exit_inference import check_has_exits
@@ -18,25 +18,25 @@ def calibrate_run(
     batch_size=BATCH_SIZE,
     reading=None,
 ):
-    """Chooses the exit rule of a finished run, and stores it with its model.
+    """Chooses the exit rule of a finished run, and saves it in the run's model.
 
-    Evaluation, prediction and exports then use it. The results are also written to
+    Evaluation, prediction and exports then use it. The results are also in
     `calibration.json` in the run's folder.
 
     Args:
         folder: str or path of a run of `finetune --early-exit`.
-        data: str or path. Rows of the task that the model was not trained on; labels are
-            not read.
+        data: str or path. Rows of the task that the model was not trained on. Labels are
+            not needed.
         max_changed, confidence: As for `compression.calibrate`.
         batch_size: int. Examples of a batch.
         reading: `RowOptions`, or `None`, for files with other columns than the run's.
 
     Returns:
-        Dict: `rule`, the fields of the `ExitRule`; its `mean_depth`, `layer_ratio`
-        (layers of full depth over those of a mean row), `num_changed` (answers other
-        than at full depth), `bound` (upper bound of their share) and
-        `beats_static_cut`; `num_rows`; `rules` with the fastest of each kind;
-        and `static_cut`, the share of changed answers of the model cut at each depth.
+        Dict: `rule`, the fields of the `ExitRule`; its `mean_depth`, `layer_ratio` (all
+        layers divided by the mean depth), `num_changed` (answers that differ from full
+        depth), `bound` (upper bound of their share) and `beats_static_cut`; `num_rows`;
+        `rules`, the fastest rule of each kind; and `static_cut`, the share of changed
+        answers of the model cut at each depth.
 
     Raises:
         ValueError: If the run has no exits, or there are too few rows.
@@ -46,18 +46,7 @@ def calibrate_run(
     examples = task.prepare(read_rows(task, data, needs_labels=False)).examples
     logits = task.example_outputs(model.exit_logits, examples, batch_size)
     calibration = calibrate(logits, max_changed=max_changed, confidence=confidence)
-    results = describe_calibration(calibration)
-    model.exit_rule = calibration.chosen.rule.to_dict()
-    run = RunFolder(folder)
-    with run.claimed():
-        run.save_model(model, task.tokenizer)
-        write_json(run.path / "calibration.json", results)
-    return results
-
-
-def describe_calibration(calibration):
-    """Returns a `Calibration` as `calibrate_run` does."""
-    return {
+    results = {
         **_described(calibration, calibration.chosen),
         "num_rows": calibration.num_rows,
         "rules": {
@@ -69,6 +58,12 @@ def describe_calibration(calibration):
             for depth, share in enumerate(calibration.static_shares.tolist(), start=1)
         },
     }
+    model.exit_rule = calibration.chosen.rule.to_dict()
+    run = RunFolder(folder)
+    with run.claimed():
+        run.save_model(model, task.tokenizer)
+        write_json(run.path / "calibration.json", results)
+    return results
 
 
 def _described(calibration, measured):

@@ -1,7 +1,6 @@
-"""Distillation runs: students of fine-tuned and of pretrained teachers."""
+"""Distillation runs: students of fine-tuned and pretrained teachers."""
 
 import dataclasses
-import pathlib
 
 from albert_keras.compression import MaskedWordsDistiller, TaskDistiller
 from albert_keras.converters import change_architecture, load_checkpoint, load_config
@@ -9,11 +8,10 @@ from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.folder import RunFolder
+from albert_keras.runs.folder import RunFolder, describe_run
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.pretraining import PretrainingRun
 from albert_keras.runs.rows import hold_out
-from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.runs.training import check_fits
 from albert_keras.tasks.text_classification import (
     TextClassificationTask,
@@ -21,14 +19,14 @@ from albert_keras.tasks.text_classification import (
 )
 from albert_keras.tokenizers import load_tokenizer
 
-# Kinds of tasks whose models `TaskDistiller` takes.
+# Tasks whose models `TaskDistiller` takes.
 _TAUGHT = (TextClassificationTask, TextRegressionTask)
 
 
 class DistillationRun:
-    """Trains a student of any teacher in a run folder, or resumes it there.
+    """Trains a student of any teacher in a run folder, or resumes a run there.
 
-    `run` is the `TaskDistillationRun` or `WordDistillationRun` that does so.
+    Its `run` is the `TaskDistillationRun` or `WordDistillationRun` of the teacher.
 
     Example:
 
@@ -41,8 +39,7 @@ class DistillationRun:
     """
 
     def __init__(self, config):
-        is_run = pathlib.Path(config.teacher, "run.json").is_file()
-        taught = RunFolder(config.teacher).read() if is_run else {}
+        taught = describe_run(config.teacher)
         depth = load_config(config.teacher).num_layers
         if taught.get("kind") == FinetuningRunConfig.kind:
             self.run = TaskDistillationRun(config.of_task(taught, depth))
@@ -50,19 +47,19 @@ class DistillationRun:
             self.run = WordDistillationRun(config.of_masked_words(depth))
 
     def fit(self):
-        """Trains, saves and measures as the run of a task or of pretraining."""
+        """Trains, saves and evaluates; see `FinetuningRun.fit`, `PretrainingRun.fit`."""
         return self.run.fit()
 
     def dry_run(self):
-        """Measures some steps; the run's folder stays as it is."""
+        """Measures some steps and leaves the run's folder as it is."""
         return self.run.dry_run()
 
 
 class TaskDistillationRun(FinetuningRun):
     """Trains a student of a fine-tuned classifier or regression on rows of its task.
 
-    The run and its model are ordinary ones of this task, without exits. The scores of its
-    teacher are reported beside it, as `teacher`.
+    The run and its model are like any other of this task, without exits. Results have the
+    teacher's scores as `teacher`.
     """
 
     def __init__(self, config):
@@ -78,24 +75,24 @@ class TaskDistillationRun(FinetuningRun):
         task = super().configure_task()
         if type(task) not in _TAUGHT:
             raise ValueError(
-                "A teacher must choose one label or give one number. Received: "
+                "A teacher must predict one label or one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        # `finetune --early-exit two-stage` adds them to a finished one.
+        # `finetune --early-exit two-stage` adds exits to a finished student.
         check_unused(vars(task), ["early_exit"], "a student")
         return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
 
     def hold_out(self, rows, recorded):
-        """Holds out the rows that the teacher's run has held out, where it has."""
+        """Holds out the rows that the teacher's run has held out, if it has."""
         config = dataclasses.replace(self.config, seed=self.taught["config"]["seed"])
         return hold_out(self.task, rows, config, recorded)
 
     def load_backbone(self):
-        """Returns the student's backbone: copied layers, maybe fewer of them."""
+        """Loads the student's backbone, and changes its number of layers or sharing."""
         return change_architecture(super().load_backbone(), **self.config.changes())
 
     def make_learner(self):
-        """Returns the distiller; a student of the teacher's layers gets its head too."""
+        """Returns the distiller. A student that starts as the teacher gets its head."""
         config = self.config
         teacher = load_finetuned(config.teacher).model
         shape = teacher.backbone.albert_config
@@ -108,11 +105,11 @@ class TaskDistillationRun(FinetuningRun):
         return super().training_dataset(step).map(self.learner.with_targets)
 
     def guards(self):
-        """Returns none: the loss is not that of labels alone, which the guard judges."""
+        """Returns none, because the collapse guard judges a loss of labels alone."""
         return {}
 
     def report(self):
-        """Returns the scores of the student, and as `teacher` those of its teacher."""
+        """Evaluates and saves the student; returns its scores and the teacher's."""
         results = super().report()
         if held_out := self.held_out.get("validation"):
             results["teacher"] = self.task.evaluate(
@@ -122,27 +119,32 @@ class TaskDistillationRun(FinetuningRun):
 
 
 class WordDistillationRun(PretrainingRun):
-    """Trains a student of a pretrained model, by masked words alone.
+    """Trains a student of a pretrained model on masked words alone.
 
-    The run and its model are ordinary ones of pretraining, without sentence pairs.
+    The run and its model are like any other of pretraining without sentence pairs.
     """
 
-    def make_start(self):
-        """Returns a `StudentStart`; vocabularies that differ are a ValueError."""
+    def load_start(self):
+        """Returns the `AlbertConfig` of the student and its checkpoint's model."""
         check_same_vocabulary(self.tokenizer, self.config.teacher)
-        return StudentStart(self.config)
+        checkpoint = load_checkpoint(self.config.checkpoint, head="pretraining")
+        checkpoint = change_architecture(checkpoint, **self.config.changes())
+        return checkpoint.backbone.albert_config, checkpoint
+
+    def build_model(self, shape, checkpoint):
+        """Builds the distiller."""
+        student = super().build_model(shape, checkpoint)
+        teacher = load_checkpoint(self.config.teacher, head="pretraining")
+        return MaskedWordsDistiller(student, teacher, **self.config.loss_options())
 
     def make_task(self):
-        """Returns the task of masked words, whose model is a distiller."""
+        """Returns the task of masked words for a distiller."""
         return DistilledWordsTask()
 
 
 @dataclasses.dataclass(frozen=True)
 class DistilledWordsTask(PretrainingTask):
-    """Masked words of a student, in batches for a `MaskedWordsDistiller`.
-
-    What is measured and kept is the student.
-    """
+    """Masked words for a `MaskedWordsDistiller`, whose student is evaluated and saved."""
 
     sentence_pairs: str = "none"
 
@@ -166,25 +168,8 @@ class DistilledWordsTask(PretrainingTask):
         return super().finished_model(model.student, tokenizer)
 
 
-class StudentStart(PretrainingStart):
-    """The shape of a student, and its first weights, those of its checkpoint."""
-
-    def __init__(self, config):
-        self.config, self.precision = config, config.precision
-        checkpoint = load_checkpoint(config.checkpoint, head="pretraining")
-        self.checkpoint = change_architecture(checkpoint, **config.changes())
-        self.shape = self.checkpoint.backbone.albert_config
-
-    def build(self, task):
-        """Returns the distiller; call it inside a strategy's scope."""
-        teacher = load_checkpoint(self.config.teacher, head="pretraining")
-        return MaskedWordsDistiller(
-            super().build(task), teacher, **self.config.loss_options()
-        )
-
-
 def check_same_vocabulary(tokenizer, teacher):
-    """Raises a ValueError if a student's tokenizer gives other ids than its teacher's.
+    """Raises a ValueError if a student's tokenizer is another than its teacher's.
 
     `teacher` is a run, preset, folder, address or name.
     """

@@ -3,17 +3,17 @@
 import dataclasses
 
 from albert_keras.config import MAX_DEPTH, SHARING
-from albert_keras.options import Options, Range, check_unused, option
+from albert_keras.options import Options, Range, check_unused, given_of, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.training import TrainingOptions
 from albert_keras.tasks import TASKS
 
-# Options of the losses, whose defaults are those of the distillers.
+# Options of the losses. The distillers have their defaults.
 LOSS_OPTIONS = ("temperature", "label_weight", "soft_weight", "state_weight")
-# What a student takes over from its teacher's run where it is not given: each, and all of
-# a group if neither of its first two is given.
+# Options whose default is the value of the teacher's run. In a group this is so only if
+# neither of the first two is set.
 INHERITED = (
     *("task", "task_options", *ROW_FIELDS, "sequence_length", "pad_to_maximum"),
     *("batch_size", "learning_rate", "dropout", "classifier_dropout"),
@@ -23,7 +23,7 @@ INHERITED_GROUPS = (
     ("data", "train", "validation", "validation_split"),
     ("num_steps", "num_epochs", "warmup_steps"),
 )
-# Options that a pretrained teacher's student does not have.
+# Options without effect for a pretrained teacher.
 _OF_TASKS = (
     *("task", "task_options", "train", "validation_split", "num_epochs"),
     *("dropout", "classifier_dropout", "patience", "freeze"),
@@ -32,7 +32,7 @@ _OF_TASKS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StudentOptions(Options):
-    """The teacher, the student's shape, and the losses."""
+    """The teacher, the student's size, and the losses."""
 
     teacher: str = option(
         "run of `finetune`, a classifier or a regression; or a pretrained model"
@@ -43,8 +43,8 @@ class StudentOptions(Options):
         Range(1, MAX_DEPTH),
     )
     sharing: str | None = option(
-        "what the student's layers share; none: each starts as a copy of its own "
-        "(default: as in the model that it starts from)",
+        "parameters that the student's layers share; with none each starts as its own "
+        "copy (default: as in the model that it starts from)",
         None,
         choices=SHARING,
     )
@@ -54,33 +54,31 @@ class StudentOptions(Options):
         Range(above=0, maximum=1000),
     )
     label_weight: float | None = option(
-        "weight of the labels (default: 0.5; 2 of masked words)", None, Range(0, 1000)
+        "weight of the labels (default: 0.5; 2 for masked words)", None, Range(0, 1000)
     )
     soft_weight: float | None = option(
-        "weight of the logits (default: 0.5; 5 of masked words)", None, Range(0, 1000)
+        "weight of the logits (default: 0.5; 5 for masked words)", None, Range(0, 1000)
     )
     state_weight: float | None = option(
         "weight of the hidden states (default: 1)", None, Range(0, 1000)
     )
 
     def changes(self):
-        """Returns what `change_architecture` changes, a dict."""
-        values = {"num_layers": self.num_layers, "sharing": self.sharing}
-        return {name: value for name, value in values.items() if value is not None}
+        """Returns the arguments of `change_architecture`, a dict."""
+        return given_of(self, ("num_layers", "sharing"))
 
     def loss_options(self):
-        """Returns the options of the losses that are given, a dict."""
-        values = {name: getattr(self, name) for name in LOSS_OPTIONS}
-        return {name: value for name, value in values.items() if value is not None}
+        """Returns the options of the losses that are set, a dict."""
+        return given_of(self, LOSS_OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
     """Configuration of a `DistillationRun`.
 
-    What is not given, from the task to the learning rate, is that of the teacher's run.
-    Of a pretrained teacher, `data` and `validation` are folders of `prepare-data`, and
-    what is not given is that of the recipe `adapt`.
+    Defaults, from the task to the learning rate, are those of the teacher's run. For a
+    pretrained teacher `data` and `validation` are folders of `prepare-data`, and defaults
+    are those of the recipe `adapt`.
 
     Example:
 
@@ -93,13 +91,13 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
         "name of the task (default: the teacher's)", None, choices=TASKS
     )
     checkpoint: str | None = option(
-        "model of the same vocabulary that the student starts from: run, preset, folder, "
-        f"address or name ({known_names()}) (default: the teacher)",
+        "model with the same vocabulary to start from: run, preset, folder, address or "
+        f"name ({known_names()}) (default: the teacher)",
         None,
     )
     data: str | None = option(
         "folder in the task's layout, or `tfds` (default: the rows of the teacher's "
-        "run); of a pretrained teacher folder of `prepare-data`",
+        "run); for a pretrained teacher a folder of `prepare-data`",
         None,
     )
     train: str | None = option("file of training rows (default: that of --data)", None)
@@ -109,11 +107,11 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
     )
 
     def of_task(self, description, num_layers):
-        """Returns the configuration with what is not given filled in by a teacher's.
+        """Returns the configuration with defaults from a teacher's run.
 
         Args:
             description: Dict, the `run.json` of the teacher.
-            num_layers: int. The teacher's.
+            num_layers: int. Number of layers of the teacher.
         """
         taught, names = description["config"], [*INHERITED]
         for first, second, *others in INHERITED_GROUPS:
@@ -135,10 +133,13 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
         return dataclasses.replace(self, **changes)._with_start(num_layers)
 
     def of_masked_words(self, num_layers):
-        """Returns the `WordDistillationConfig` for a pretrained teacher of a depth.
+        """Returns the `WordDistillationConfig` for a pretrained teacher.
+
+        Args:
+            num_layers: int. Number of layers of the teacher.
 
         Raises:
-            ValueError: If options of tasks are given.
+            ValueError: If options of tasks are set, or `data` is not.
         """
         check_unused(vars(self), _OF_TASKS, "a pretrained teacher")
         if self.data is None:
@@ -162,7 +163,7 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
         )
 
     def _with_start(self, num_layers):
-        """Returns the configuration with a start, by default the teacher cut in half."""
+        """Returns the configuration with a checkpoint, by default half of the teacher."""
         if self.checkpoint is not None:
             return self
         num_layers = self.num_layers or max(1, num_layers // 2)
@@ -171,7 +172,7 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WordDistillationConfig(StudentOptions, PretrainingRunConfig):
-    """Configuration of a `WordDistillationRun`, as `run.json` records it."""
+    """Configuration of a `WordDistillationRun`, as recorded in `run.json`."""
 
 
 def _default_of(field):

@@ -1,4 +1,4 @@
-"""Vectors of the texts of a file, of any number, computed part by part."""
+"""Vectors of the texts in a file of any size."""
 
 import hashlib
 import itertools
@@ -11,7 +11,7 @@ from albert_keras.checks import check_choice, import_optional, shown
 from albert_keras.export import is_exported, load_exported
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import BATCH_SIZE
-from albert_keras.runs.inference import AS_IN_THE_RUN, load_run
+from albert_keras.runs.inference import DEFAULT_ROW_OPTIONS, load_run
 from albert_keras.system.files import (
     atomic_path,
     check_replaceable_file,
@@ -23,7 +23,7 @@ from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_lines
 
-# Texts that are sorted by length and encoded together; what a resumed command keeps.
+# Texts that are sorted by length, encoded and saved together.
 PART_TEXTS = 8192
 TABLES = (".csv", ".tsv", ".jsonl", ".json")
 
@@ -35,31 +35,31 @@ def embed_file(
     *,
     batch_size=BATCH_SIZE,
     prompt_name=None,
-    reading=AS_IN_THE_RUN,
+    reading=DEFAULT_ROW_OPTIONS,
 ):
-    """Writes the vectors of the texts of a file, in their order.
+    """Writes the vectors of the texts in a file, in their order.
 
-    Texts are in batches of similar length within parts of 8,192, so that memory does not
-    grow with the file. The output is whole or absent: until then the parts are in a
-    hidden folder beside it, and the same call goes on after them.
+    Texts are sorted into batches of similar length within parts of 8,192 texts, so that
+    memory does not grow with the file. Finished parts are in a hidden folder beside the
+    output, so that the same call resumes. The output is written when all are finished.
 
     Args:
         folder: str or path. An embedder, as for `load_run`; or an exported one.
-        source: str or path. A file with a text a line, or a table: `.csv`, `.tsv`,
+        source: str or path. A file with a text in each line, or a table: `.csv`, `.tsv`,
             `.jsonl`.
         output: str or path. `.npy`, float32 `(num_texts, embedding_dim)`; or `.parquet`,
             with the columns `text` and `embedding`.
         batch_size: int. Texts of a batch.
         prompt_name: str or `None`. See `AlbertTextEmbedder.encode_text`.
-        reading: `RowOptions`: the text's column, by default `text`, and the encoding.
+        reading: `RowOptions`: column of the text, by default `text`, and encoding.
 
     Returns:
         Dict of `output`, `num_texts` and `embedding_dim`.
 
     Raises:
         FileNotFoundError: If there is no such file or model.
-        ValueError: If the model is no embedder, there is no text, or the name of the
-            output says no format.
+        ValueError: If the model is no embedder, there is no text, or the output's suffix
+            is unknown.
 
     Example:
 
@@ -78,9 +78,9 @@ def embed_file(
     if first is None:
         raise ValueError(
             f"The model must be an embedder. Received: '{folder}', which gives other "
-            "answers. `convert --head text_embedding` makes one of a backbone."
+            "answers. `convert --head text_embedding` makes one from a backbone."
         )
-    # Another model gives another vector.
+    # The first vector identifies the model.
     content = fingerprint_file(source, whole=True)
     made_from = repr([content, batch_size, first.tolist(), reading])
     digest = hashlib.sha256(made_from.encode()).hexdigest()[:16]
@@ -103,7 +103,7 @@ def embed_file(
 
 
 def _texts(source, reading):
-    """Yields the texts of a file, one at a time."""
+    """Yields the texts of a file."""
     if pathlib.Path(str(source).removesuffix(".gz")).suffix not in TABLES:
         yield from (line.strip() for line in read_lines(source, reading.decoding))
         return
@@ -118,7 +118,7 @@ def _texts(source, reading):
 
 
 def _encoder(folder, batch_size, prompt_name):
-    """Returns a function from texts to vectors, or to `None` if the model has none."""
+    """Returns a function from texts to vectors, or to `None` for other models."""
     if is_exported(folder):
         given = {"prompt_name": prompt_name}
         check_unused(given, given, f"the exported model '{folder}'")

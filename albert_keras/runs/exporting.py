@@ -1,4 +1,4 @@
-"""Export of finished fine-tuning runs."""
+"""Export of finished runs and checkpoints."""
 
 from albert_keras.checks import check_choice
 from albert_keras.export import EXPORTERS
@@ -29,21 +29,21 @@ def export_run(
         output: str or path. Folder or file to write.
         format: str, a key of `EXPORTERS`.
         inputs: `"text"`, `"ids"`, or `None` for the format's default: text in a
-            SavedModel, ids in a TFLite file.
+            SavedModel, otherwise ids.
         quantization: As for `export_tflite` and `export_saved_model`.
-        sequence_length: int. Tokens that longer texts are cut to, by default the run's;
-            of ids in TFLite and ONNX the fixed length of rows, by default any.
-        exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
+        sequence_length: int. For text inputs the maximum number of tokens, by default the
+            run's; for ids in TFLite and ONNX the fixed length of rows, by default any.
+        exit_rule: `ExitRule` for a run with exits, instead of the calibrated rule.
         batch_size: int. As for `export_tflite` and `export_onnx`.
         names: As for `export_onnx`.
-        dimensions: int. Leading dimensions that an embedder's vectors are cut to.
+        dimensions: int. For an embedder, the number of leading dimensions to keep.
 
     Returns:
         Dict of `output`, its `bytes` and the model's number of `parameters`.
 
     Raises:
-        FileNotFoundError: If `folder` is not a run, or one that has not finished.
-        ValueError: If the format has no such option, or the task takes no plain text.
+        FileNotFoundError: If there is no such model, or the run has not finished.
+        ValueError: If the format has no such option, or the model cannot take text.
     """
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
@@ -64,13 +64,13 @@ def export_run(
     check_unused(given, unused, f"format={format}")
     takes_text = (inputs or exporter.default_inputs) == "text"
     if kind_of(task) is not None or not takes_text:
-        # Its graph answers like the task, or the task makes the ids.
+        # The graph answers like the task, or the task makes the ids.
         options["task"] = task
     else:
         _check_takes_text(folder, task, model)
     options |= {
         "tokenizer": task.tokenizer if takes_text else None,
-        # Models of earlier versions have no labels of their own.
+        # The numbers of classes, if the checkpoint has no labels.
         "labels": getattr(task, "labels", None) or None,
         "sequence_length": sequence_length,
     }
@@ -80,11 +80,11 @@ def export_run(
 
 
 def _check_takes_text(folder, task, model):
-    """Checks that a graph can pack text in the way the model was trained."""
+    """Checks that a graph can pack text in the same way as in training."""
     if text_preprocessor(model) is None:
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
-            "A model that takes text must be one that reads the beginnings. Received: "
+            "Only models of the beginnings of texts can be exported with text. Received: "
             f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
         )

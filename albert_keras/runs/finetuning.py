@@ -1,15 +1,21 @@
-"""Fine-tuning runs: from labelled rows to a model folder, with restarts."""
+"""Fine-tuning runs: training on labelled rows, with restarts and several seeds."""
 
 import dataclasses
 import functools
 import math
 import pathlib
 import shutil
+import statistics
 
 import keras
 
-from albert_keras.converters import load_config
-from albert_keras.models import layer_rate_factors
+from albert_keras.converters import (
+    Checkpoint,
+    change_architecture,
+    load_checkpoint,
+    load_config,
+)
+from albert_keras.models import AlbertBackbone, layer_rate_factors
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
 from albert_keras.options import check_unused
@@ -20,8 +26,8 @@ from albert_keras.runs.finetuning_task import (
     find_files,
     fit_recipe,
 )
-from albert_keras.runs.folder import RunFolder, save_report
-from albert_keras.runs.reporting import note
+from albert_keras.runs.folder import RunFolder, describe_run, save_report
+from albert_keras.runs.reporting import flatten, note
 from albert_keras.runs.rows import (
     fingerprint_rows,
     hold_out,
@@ -30,40 +36,31 @@ from albert_keras.runs.rows import (
     split_rows,
     warn_of_unknown_pieces,
 )
-from albert_keras.runs.seeds import fit_seeds
-from albert_keras.runs.starting_models import (
-    add_exits_to_classifier,
-    freeze,
-    load_backbone,
-)
 from albert_keras.runs.training import (
     check_fits,
     check_micro_batches,
     check_unchanged,
     make_trainer,
 )
-from albert_keras.tasks.recipe import MANY_EPOCHS
-from albert_keras.training import (
-    CollapseGuard,
-    TrainingCollapsedError,
-    get_strategy,
-)
+from albert_keras.system.files import write_json
+from albert_keras.tasks.finetuning import MANY_EPOCHS
+from albert_keras.training import CollapseGuard, TrainingCollapsedError, get_strategy
 
-# A collapsed run begins again at this share of its learning rate.
+# A collapsed run restarts at this share of its learning rate.
 RESTART_FACTOR = 0.5
 
-# Fewer steps tell nothing of a learning rate.
+# Fewer steps say nothing about a learning rate.
 LEAST_TRIAL_STEPS = 50
 
-# Of more epochs not each is evaluated.
+# A run with more epochs does not evaluate after each of them.
 MAX_EVALUATIONS = 50
 
-# Batches up to this size may be larger than the training set.
+# Batches of at most this size may be larger than the training set.
 _ALWAYS_ALLOWED = 1024
 
 
 class FinetuningRun:
-    """Trains a task in a run folder, or resumes it there.
+    """Trains a task in a run folder, or resumes a run there.
 
     Example:
 
@@ -79,14 +76,14 @@ class FinetuningRun:
     def __init__(self, config):
         self.config = config
         self.folder = RunFolder(config.run)
-        # Whether it is one of a sweep, which measures on a part of the training rows.
+        # Whether it is a trial of a sweep, which measures on a part of the training rows.
         self.is_trial = False
 
     def fit(self):
-        """Trains to the end, as often as the configuration has seeds, and measures.
+        """Trains to the end, evaluates, and saves the model; repeats this for each seed.
 
         Returns:
-            Dict of the scores, `run` and `num_steps`; of several seeds see `fit_seeds`.
+            Dict of the scores, `run` and `num_steps`; for several seeds see `fit_seeds`.
 
         Raises:
             TrainingCollapsedError: If it collapses more often than `restarts` allows.
@@ -105,10 +102,11 @@ class FinetuningRun:
             return self._fit_with_restarts()
 
     def dry_run(self):
-        """Measures some steps; the run's folder stays as it is.
+        """Measures some steps and leaves the run's folder as it is.
 
         Returns:
-            Dict of `Trainer.dry_run`, and `batches`, pairs of examples and length.
+            Dict of `Trainer.dry_run`, and `batches`, pairs of a number of examples and
+            their length.
         """
         self.prepare()
         self.build()
@@ -122,14 +120,14 @@ class FinetuningRun:
     def prepare(self):
         """Reads and tokenizes the rows, and checks everything."""
         config = self.config
-        # Several workers must find each other before anything is computed.
+        # First, because several workers must find each other before they compute.
         self.strategy = get_strategy(config.strategy)
         if self.strategy.num_workers > 1:
             raise ValueError(
                 f"Fine-tuning runs on one machine. Received: {config.strategy} with "
                 f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
             )
-        # To which batches are rounded.
+        # The numbers of examples of all batches are multiples of it.
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         self.folder.check_resumable(config, batch_multiple=self.batch_multiple)
         recorded = self.folder.read_if_begun()
@@ -138,7 +136,7 @@ class FinetuningRun:
         self._prepare_trainer()
 
     def train(self):
-        """Trains to the end, from the newest checkpoint if any; may raise as `fit`."""
+        """Trains to the end, from the newest checkpoint if there is one."""
         self.build()
         self._note_recipe()
         self._write_description()
@@ -152,30 +150,28 @@ class FinetuningRun:
         )
 
     def report(self):
-        """Measures the checkpoint to keep, saves model and report; returns as `fit`."""
+        """Evaluates the checkpoint to keep, saves model and report; returns as `fit`."""
         results = {"run": str(self.config.run), "num_steps": self.recipe.num_steps}
         held_out = self.held_out.get("validation")
         if held_out:
             scores, predictions = self._final_scores()
             results |= {"main_metric": self.task.main_metric, **scores}
         self.folder.save_model(self.task.servable(self.model), self.task.tokenizer)
-        # After the model, which must not be lost to a failing report or picture.
-        if held_out:
-            facts = {
-                n: results[n] for n in ("main_metric", "best_step") if n in results
-            }
-            known, folder = self.known_texts["validation"], self.folder.path
-            save_report(folder, self.task, held_out, predictions, known, **facts)
-        else:
+        # After the model, which must not be lost if a report or picture fails.
+        if not held_out:
             self.folder.save_learning_curve()
-        if held_out and (guard := self.guards().get("collapse")):
+            return results
+        facts = {n: results[n] for n in ("main_metric", "best_step") if n in results}
+        known, folder = self.known_texts["validation"], self.folder.path
+        save_report(folder, self.task, held_out, predictions, known, **facts)
+        if guard := self.guards().get("collapse"):
             end = {"step": self.recipe.num_steps, "learning_rate": self.learning_rate}
             guard.judge_result(end, scores)
         return results
 
     @property
     def learning_rate(self):
-        """The recipe's rate, lowered by each restart."""
+        """The recipe's learning rate, lowered by each restart."""
         return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
 
     def _prepare_rows(self, recorded):
@@ -189,7 +185,7 @@ class FinetuningRun:
         check_unchanged(self.training_files, recorded)
         self.folder.check_steps(config)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
-        # First, because its error names what is known.
+        # Before the tokenizer, because its error lists the known names.
         shape = load_config(config.checkpoint)
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         task = fit_recipe(task, config, shape)
@@ -215,7 +211,7 @@ class FinetuningRun:
         return configure_task(self.config)
 
     def hold_out(self, rows, recorded):
-        """Takes held-out rows from the training rows; see `rows.hold_out`."""
+        """Holds out a part of the training rows; see `rows.hold_out`."""
         return hold_out(self.task, rows, self.config, recorded)
 
     def _prepare_trainer(self):
@@ -225,8 +221,8 @@ class FinetuningRun:
         self.recipe = dataclasses.replace(
             self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
         )
-        # An epoch's steps, or some more or fewer: the last evaluation does not come just
-        # after the one before.
+        # About once in an epoch, at equal distances: the last evaluation must not come
+        # just after the one before.
         num_epochs = num_steps * self.recipe.batch_size / num_examples
         num_evaluations = min(max(1, round(num_epochs)), MAX_EVALUATIONS)
         if num_epochs > MANY_EPOCHS and self.config.num_steps is None:
@@ -261,7 +257,7 @@ class FinetuningRun:
             check_unused(vars(self.config), ["patience"], "a run without held-out rows")
 
     def build(self):
-        """Builds `model`, of the task, and compiles `learner`, which trains it."""
+        """Builds the task's `model`, and compiles `learner`, which trains it."""
         config, recipe = self.config, self.recipe
         self.strategy.check_batch_size(recipe.batch_size)
         keras.utils.set_random_seed(config.seed)
@@ -315,7 +311,7 @@ class FinetuningRun:
         num_steps = self.recipe.num_steps
         guard = CollapseGuard(
             self.task.prior_loss(self.train_rows),
-            # All models give one answer at first: short runs are not judged.
+            # All models give one answer at first, so short runs are not judged.
             max(self.recipe.warmup_steps, num_steps // 5, 100),
             num_steps=max(200, num_steps // 3),
         )
@@ -333,7 +329,7 @@ class FinetuningRun:
         self.task = self.task.fitted(
             self.held_out["validation"], predictions["validation"]
         )
-        # The fitted parameters are facts of the run.
+        # The fitted parameters are facts in `run.json`.
         self._write_description()
         for name, prepared in self.held_out.items():
             scores = self.task.score(prepared, predictions[name])
@@ -341,7 +337,7 @@ class FinetuningRun:
         return results, predictions["validation"]
 
     def sweep_rates(self):
-        """Returns the best of three rates, each tried on nine tenths of the rows."""
+        """Returns the best of three learning rates, tried on nine tenths of the rows."""
         recorded = self.folder.read_if_begun()
         if recorded:
             return recorded["recipe"]["learning_rate"]
@@ -382,14 +378,14 @@ class FinetuningRun:
                 self._restart(error)
 
     def _restart(self, error):
-        """Moves the files of a collapsed run away, and lowers the next one's rate."""
+        """Moves the files of a collapsed run away, and lowers the learning rate."""
         collapsed = {"step": error.step, "learning_rate": self.learning_rate}
         self.restarts.append({**collapsed, "reason": error.reason})
         note(
             f"{error.reason} Restart {len(self.restarts)} at {self.learning_rate:.3g}."
         )
         aside = self.folder.path / f"collapsed-{len(self.restarts)}"
-        # It exists if a restart was killed: then the same collapse came again.
+        # It exists if a restart was killed. Then the run has collapsed there again.
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         for name in ("checkpoints", "log.jsonl", "tensorboard"):
@@ -407,7 +403,8 @@ class FinetuningRun:
             f"{recipe.classifier_dropout}; "
             f"{self.train_rows.examples.num_examples} training examples"
         )
-        if recipe.starts_from not in (None, _task_of_run(self.config.checkpoint)):
+        started = describe_run(self.config.checkpoint).get("config", {})
+        if recipe.starts_from not in (None, started.get("task")):
             note(
                 f"the paper starts {self.config.task} from a run of "
                 f"{recipe.starts_from}: give it by --checkpoint, if there is one"
@@ -426,8 +423,64 @@ class FinetuningRun:
         )
 
 
+def load_backbone(config, dropout):
+    """Loads the backbone of a fine-tuning run's checkpoint.
+
+    `dropout` is the rate for hidden values and attention, or None for the checkpoint's.
+    """
+    backbone = load_checkpoint(config.checkpoint, head=None)
+    if config.model_options:
+        backbone = change_architecture(backbone, **config.model_options)
+    shape = backbone.albert_config
+    if dropout is not None:
+        shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
+    is_same = shape == backbone.albert_config and config.precision == "float32"
+    if is_same and not config.random_weights:
+        return backbone
+    fresh = AlbertBackbone(**shape.to_dict(), dtype=config.precision)
+    if not config.random_weights:
+        fresh.set_weights(backbone.get_weights())
+    return fresh
+
+
+def add_exits_to_classifier(model, config):
+    """Copies the head of a fine-tuning run's checkpoint to the exits of a model.
+
+    Raises:
+        ValueError: If the checkpoint is not a classifier with the same labels.
+    """
+    checkpoint = config.checkpoint
+    check_unused(
+        {"num_layers": None, **dataclasses.asdict(config), **config.model_options},
+        ("random_weights", "freeze", "num_layers"),
+        "early_exit=two-stage, where a finished classifier stays as it is",
+    )
+    if Checkpoint.find(checkpoint).head != "sequence_classification":
+        raise ValueError(
+            f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
+            "which is not one. Fine-tune it first, or take early_exit=joint."
+        )
+    classifier = load_checkpoint(checkpoint, head="sequence_classification")
+    same_labels = classifier.labels in (None, model.labels)
+    if classifier.num_classes != model.num_classes or not same_labels:
+        raise ValueError(
+            "Exits must have the labels of the classifier. Received: "
+            f"{model.labels or model.num_classes} for '{checkpoint}', which has "
+            f"{classifier.labels or classifier.num_classes}."
+        )
+    model.take_over_head(classifier)
+
+
+def freeze(backbone, part):
+    """Makes a part of a backbone untrainable: `embeddings`, `backbone` or None."""
+    if part == "embeddings":
+        backbone.embedding.trainable = False
+    elif part == "backbone":
+        backbone.trainable = False
+
+
 def _check_batch_size(given, num_examples):
-    """Checks that a batch is not filled many times with the same examples."""
+    """Checks that a batch does not have the same examples many times."""
     if given is not None and given > max(num_examples, _ALWAYS_ALLOWED):
         raise ValueError(
             f"`batch_size` must be at most {_ALWAYS_ALLOWED}, or the number of training "
@@ -435,7 +488,55 @@ def _check_batch_size(given, num_examples):
         )
 
 
-def _task_of_run(folder):
-    if not pathlib.Path(folder, "run.json").is_file():
-        return None
-    return RunFolder(folder).read()["config"].get("task")
+def fit_seeds(config, run_class):
+    """Fits a run for each seed of a `FinetuningRunConfig`, each in its own folder.
+
+    Returns:
+        Dict, also in `seeds.json`: `median` and `spread` (greatest minus smallest) of a
+        score over the runs that did not collapse, and `runs`, the scores by folder.
+
+    Raises:
+        TrainingCollapsedError: If all runs collapse.
+    """
+    runs = {}
+    for seed in range(config.seed, config.seed + config.seeds):
+        folder = str(pathlib.Path(config.run, f"seed-{seed}"))
+        note(f"seed {seed}, in {folder}")
+        one = dataclasses.replace(config, seed=seed, seeds=1, run=folder)
+        try:
+            runs[folder] = run_class(one).fit()
+        except TrainingCollapsedError as error:
+            collapsed = error
+            note(error.reason)
+            runs[folder] = {"collapsed": error.reason}
+    finished = [result for result in runs.values() if "collapsed" not in result]
+    if not finished:
+        raise collapsed
+    results = {
+        "seeds": config.seeds,
+        "collapsed_seeds": config.seeds - len(finished),
+        **summarize(finished),
+        "runs": runs,
+    }
+    write_json(pathlib.Path(config.run, "seeds.json"), results)
+    return results
+
+
+def summarize(results):
+    """Returns median and spread of each number that is in all results, by dotted name.
+
+    Example:
+
+    >>> summarize([{"a": 1.0, "b": {"c": 5}}, {"a": 2.0, "b": {"c": 9}}])
+    {'median': {'a': 1.5, 'b.c': 7.0}, 'spread': {'a': 1.0, 'b.c': 4}}
+    """
+    flat = [dict(flatten(result)) for result in results]
+    values = {
+        name: [result[name] for result in flat]
+        for name, value in flat[0].items()
+        if isinstance(value, (int, float)) and all(name in result for result in flat)
+    }
+    return {
+        "median": {name: statistics.median(xs) for name, xs in values.items()},
+        "spread": {name: max(xs) - min(xs) for name, xs in values.items()},
+    }

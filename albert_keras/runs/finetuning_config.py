@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from albert_keras.compression.early_exit import RULES, ExitRule
 from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
-from albert_keras.options import BATCH_SIZES, Options, Range, option
+from albert_keras.options import BATCH_SIZES, Options, Range, check_unused, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.rows import DEFAULT_SPLIT
 from albert_keras.runs.training import TrainingOptions, changed_fields
@@ -15,26 +15,29 @@ from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding
 
-# In place of a learning rate: the best of three is taken.
+# Value of `learning_rate` that tries three rates.
 SWEEP = "sweep"
 
 FROZEN = ("embeddings", "backbone")
 
-# Examples of a batch where nothing is trained.
+# Examples of a batch in evaluation and prediction.
 BATCH_SIZE = 32
 
-# Fields of `RowOptions` that are of tables.
-COLUMNS = (
-    *("text_column", "pair_column", "label_column"),
-    *("label_separator", "skip_broken"),
-)
+# Fields of `RowOptions` for tables, and the fields of `Columns` that they set.
+COLUMNS = {
+    "text_column": "text",
+    "pair_column": "pair",
+    "label_column": "label",
+    "label_separator": "label_separator",
+    "skip_broken": "skips_broken",
+}
 
 # Fields of `RowOptions`.
 ROW_FIELDS = (*COLUMNS, "encoding", "errors")
 
 
 def _task_options():
-    """Returns the fields of tasks that are options, with the default of each task."""
+    """Returns the options of tasks, with the defaults of all tasks in their help."""
     fields, tasks_of = {}, collections.defaultdict(dict)
     for task_name, task in TASKS.items():
         for field in dataclasses.fields(task):
@@ -43,10 +46,10 @@ def _task_options():
                 default = getattr(task, field.name)
                 tasks_of[field.name].setdefault(default, []).append(task_name)
     for name, field in fields.items():
-        # That of most tasks first, without their names.
+        # The default of most tasks first, without their names.
         (default, _), *others = sorted(tasks_of[name].items(), key=lambda x: -len(x[1]))
         if others:
-            others = "; ".join(f"{d} of {', '.join(names)}" for d, names in others)
+            others = "; ".join(f"{d} for {', '.join(names)}" for d, names in others)
             about = f"{field.metadata['help']} (default: {default}; {others})"
             field.metadata = {**field.metadata, "help": about}
     return fields
@@ -57,40 +60,35 @@ TASK_OPTIONS = _task_options()
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BatchOptions(Options):
-    """How much is evaluated or predicted at a time."""
+    """Size of a batch in evaluation and prediction."""
 
     batch_size: int = option("examples per batch", BATCH_SIZE, BATCH_SIZES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExitOptions(Options):
-    """When rows leave a model with exits, in place of its calibrated rule."""
+    """Exit rule of a model with exits, instead of the calibrated rule."""
 
     exit_rule: str | None = option(
-        "rule of a model with exits (default: the calibrated one)", None, choices=RULES
+        "rule for a model with exits (default: the calibrated one)", None, choices=RULES
     )
     exit_threshold: float | None = option(
-        "least probability, or difference of a regression",
+        "probability at which rows leave; for a regression the difference",
         None,
         Range(above=0, maximum=1000),
     )
     exit_patience: int = option(
-        "depths in a row that must agree", ExitRule.patience, Range(1, 1000)
+        "consecutive depths that must agree", ExitRule.patience, Range(1, 1000)
     )
     exit_min_depth: int = option(
-        "first depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
+        "least depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
     )
 
     def rule(self):
         """Returns the `ExitRule`, or `None` for the calibrated one."""
-        fields = dataclasses.fields(self)
-        given = [f.name for f in fields if getattr(self, f.name) != f.default]
-        if given and self.exit_rule is None:
-            raise ValueError(
-                "Options of a rule need --exit-rule. "
-                f"Received: {', '.join(given)} without it."
-            )
         if self.exit_rule is None:
+            given = dict(vars(self).items() - vars(ExitOptions()).items())
+            check_unused(given, given, "the calibrated rule, only with --exit-rule")
             return None
         return ExitRule(
             self.exit_rule, self.exit_threshold, self.exit_patience, self.exit_min_depth
@@ -99,7 +97,7 @@ class ExitOptions(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CalibrationOptions(Options):
-    """Budget of the calibration of exits."""
+    """Error budget of the calibration of exits."""
 
     max_changed: float = option(
         "share of answers that may change", 0.01, Range(above=0, below=1)
@@ -111,7 +109,7 @@ class CalibrationOptions(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RowOptions(Options):
-    """How files of rows are read, where that differs from the task."""
+    """How to read files of rows, if it differs from the task."""
 
     text_column: str | None = option("column of the text (default: the task's)", None)
     pair_column: str | None = option(
@@ -119,26 +117,22 @@ class RowOptions(Options):
     )
     label_column: str | None = option("column of the label (default: the task's)", None)
     label_separator: str | None = option(
-        "what separates the labels of a cell (default: |), of multi-label tasks", None
+        "separator of the labels in a cell, for multi-label tasks (default: |)", None
     )
     skip_broken: bool = option(
-        "leave out rows without text or label, or that cannot be read", False
+        "leave out rows that have no text or label, or cannot be read", False
     )
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
-        "invalid bytes: an error, or U+FFFD", "strict", choices=ENCODING_ERRORS
+        "invalid bytes: strict, an error; replace, by U+FFFD",
+        "strict",
+        choices=ENCODING_ERRORS,
     )
 
     def given_columns(self):
-        """Returns the fields of `Columns` that are given, a dict."""
-        fields = {
-            "text": self.text_column,
-            "pair": self.pair_column,
-            "label": self.label_column,
-            "label_separator": self.label_separator,
-            "skips_broken": self.skip_broken,
-        }
-        return {name: value for name, value in fields.items() if value}
+        """Returns the fields of `Columns` that are set, a dict."""
+        values = {column: getattr(self, name) for name, column in COLUMNS.items()}
+        return {column: value for column, value in values.items() if value}
 
     @property
     def decoding(self):
@@ -150,7 +144,7 @@ class RowOptions(Options):
 class FinetuningRunConfig(TrainingOptions, RowOptions):
     """Configuration of a `FinetuningRun`.
 
-    A value of None comes from the task's recipe, for the paper's tasks its table 14.
+    None stands for the value of the task's recipe (for the paper's tasks, its table 14).
 
     Example:
 
@@ -166,8 +160,8 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
 
     task: str = option("name of the task", choices=TASKS)
     checkpoint: str = option(
-        "run, preset, Google or Hugging Face folder, address (hf://USER/MODEL), or name "
-        f"({known_names()})"
+        "model to start from: run, preset, Google or Hugging Face folder, address "
+        f"(hf://USER/MODEL), or name ({known_names()})"
     )
     data: str | None = option(
         "folder in the task's layout, or `tfds` (default: none, see --train)", None
@@ -178,8 +172,8 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         None,
     )
     validation_split: float | None = option(
-        "share of the training rows that is held out, instead of --validation (default: "
-        f"{DEFAULT_SPLIT} of rows with at least 100 different texts)",
+        "share of the training rows to hold out, without --validation (default: "
+        f"{DEFAULT_SPLIT} if there are at least 100 different texts)",
         None,
         Range(0, 0.9),
     )
@@ -189,54 +183,56 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     )
     learning_rate: float | str | None = option(
         "peak learning rate, or `sweep`: the best of three on a tenth of the training "
-        "rows (default: of the recipe, by the width of the model)",
+        "rows (default: the recipe's; a greater one for narrow models)",
         None,
         Range(above=0, maximum=100),
         words=(SWEEP,),
     )
     random_weights: bool = option(
-        "take only shape and tokenizer of the checkpoint, as a baseline", False
+        "use only shape and tokenizer of the checkpoint, as a baseline", False
     )
     task_options: Mapping = option(
         "fields of the task that differ from its own", members=TASK_OPTIONS
     )
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the checkpoint's",
-        members=changed_fields(
-            dict.fromkeys(("num_layers", *ATTENTION_FIELDS), "the checkpoint's")
-        ),
+        members=changed_fields(("num_layers", *ATTENTION_FIELDS), "the checkpoint's"),
     )
     num_epochs: int | None = option(
-        "passes over the rows (default: of the recipe)", None, Range(1, 10_000)
+        "passes over the rows (default: the recipe's)", None, Range(1, 10_000)
     )
     sequence_length: int | None = option(
-        "most tokens (default: of the recipe)", None, Range(1, MAX_POSITIONS)
+        "maximum number of tokens (default: the recipe's)",
+        None,
+        Range(1, MAX_POSITIONS),
     )
     dropout: float | None = option(
-        "dropout in the encoder (default: of the recipe)", None, Range(0, below=1)
+        "dropout in the encoder (default: the recipe's)", None, Range(0, below=1)
     )
     classifier_dropout: float | None = option(
-        "dropout before the head (default: of the recipe)", None, Range(0, below=1)
+        "dropout before the head (default: the recipe's)", None, Range(0, below=1)
     )
     layer_decay: float = option(
-        "factor of the rate per layer down", 1.0, Range(above=0, maximum=1)
+        "factor of the learning rate from a layer to the one below",
+        1.0,
+        Range(above=0, maximum=1),
     )
     freeze: str | None = option("part that is not trained", None, choices=FROZEN)
     pad_to_maximum: bool = option(
-        "pad all examples to the longest length, instead of batches of similar length",
+        "pad all examples to --sequence-length, instead of batches of similar length",
         False,
     )
-    keep: str = option("checkpoint to end with", "best", choices=("best", "last"))
+    keep: str = option("checkpoint to keep", "best", choices=("best", "last"))
     metric: str | None = option(
         "score that chooses the checkpoint (default: the first reported)", None
     )
     patience: int | None = option(
-        "evaluations without a better one until the end", None, Range(1, 10_000)
+        "evaluations without improvement before the run ends", None, Range(1, 10_000)
     )
     restarts: int = option(
-        "restarts of a collapsed run, each at half the rate", 0, Range(0, 100)
+        "restarts of a collapsed run, each at half the learning rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
-        "stop a run that gives one answer to everything", True
+        "stop a run whose model gives the same answer to all rows", True
     )
-    seeds: int = option("runs, with seeds from --seed on", 1, Range(1, 1000))
+    seeds: int = option("number of runs, with seeds from --seed on", 1, Range(1, 1000))

@@ -1,4 +1,4 @@
-"""The task of a fine-tuning run: its options, its recipe and its files."""
+"""The task of a fine-tuning run: options, recipe and files."""
 
 import dataclasses
 import pathlib
@@ -12,15 +12,15 @@ from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS, Recipe
 from albert_keras.tasks.reading import is_tfds
 
-# Name of a task's own data set in TensorFlow Datasets, instead of a folder.
+# Value of `data` for the task's data set in TensorFlow Datasets.
 TFDS = "tfds"
 
-# Of narrow models on small files; measured, see `docs/results/measurements.md`.
+# Fewest steps of narrow models on small files, from `docs/results/measurements.md`.
 LEAST_STEPS = 300
 
 
 def configure_task(config):
-    """Returns the task of a `FinetuningRunConfig` with its columns, options and recipe.
+    """Returns the task of a `FinetuningRunConfig`, with columns, options and recipe.
 
     Raises:
         ValueError: If the task has no such option or column.
@@ -51,7 +51,7 @@ def configure_task(config):
 
 
 def task_of_run(folder, reading):
-    """Returns the task of a fine-tuning run, without tokenizer.
+    """Returns the task of a fine-tuning run, without a tokenizer.
 
     Args:
         folder: str or path.
@@ -86,26 +86,23 @@ def task_of_run(folder, reading):
 
 
 def read_early(config):
-    """Reads the files of a run, so that what is wrong with them costs little time.
+    """Reads the files of a `FinetuningRunConfig`, to raise their errors early.
 
-    It needs none of the seconds in which Keras is imported. The run, which finds the same
-    errors, reads them again, in a thousandth of the time that it trains.
-
-    Args:
-        config: `FinetuningRunConfig`.
+    The run finds the same errors, but only after the seconds in which Keras is imported.
+    To read the files twice takes a thousandth of the training's time.
     """
     check_known(config.checkpoint)
     task = configure_task(config)
     sources = find_files(task, config.data, config.train, config.validation)
     check_tag_feature(config, sources)
     for source in sources.values():
-        # Data sets of TFDS need TensorFlow.
+        # TFDS needs TensorFlow.
         if not is_tfds(source):
             task.read(source)
 
 
 def choose_recipe(task, config):
-    """Returns the recipe of a task with the fields that a configuration gives."""
+    """Returns the recipe of a task, with the fields that a configuration sets."""
     if config.num_steps:
         check_unused(vars(config), ["num_epochs"], f"num_steps={config.num_steps}")
     changes = {
@@ -115,7 +112,7 @@ def choose_recipe(task, config):
     }
     if config.num_epochs:
         changes["num_steps"] = None
-    # The recipe's warm-up belongs to its own number of steps.
+    # The recipe's warm-up is for its own number of steps.
     if "num_steps" in changes:
         changes.setdefault("warmup_steps", None)
     return dataclasses.replace(task.recipe, **changes)
@@ -124,14 +121,14 @@ def choose_recipe(task, config):
 def fit_recipe(task, config, shape):
     """Returns a task whose recipe fits the model that a run starts from.
 
-    A length that the run does not give is at most that of the model's positions.
+    The default length is at most the model's number of positions.
 
     Args:
-        task: `FinetuningTask`, of `configure_task`.
+        task: `FinetuningTask`, as from `configure_task`.
         config: `FinetuningRunConfig`.
         shape: `AlbertConfig` of the model.
     """
-    # Here, since it imports Keras, and files are read before.
+    # Imported here, because it imports Keras, and files are read before.
     from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 
     recipe, longest = task.recipe, shape.max_sequence_length
@@ -147,7 +144,7 @@ def fit_recipe(task, config, shape):
         rate = rate_of_shape(shape.hidden_dim, depth, config.random_weights)
         note(
             f"learning rate {rate:g}, the rule for width {shape.hidden_dim}, {depth} "
-            f"layers{' and random weights' * config.random_weights}; the task's, "
+            f"layers{' and random weights' * config.random_weights}; the task's rate, "
             f"{recipe.learning_rate:g}, is for trained models of {BASE_WIDTH} and more"
         )
         recipe = dataclasses.replace(recipe, learning_rate=rate)
@@ -160,10 +157,10 @@ def find_files(task, data=None, train=None, validation=None):
     Args:
         task: `FinetuningTask`.
         data: str, or None. A folder in the task's layout, `tfds` or `tfds:NAME`.
-        train, validation: str, or None. Files, which go before those of `data`.
+        train, validation: str, or None. Files that replace those of `data`.
 
     Returns:
-        Dict of str, with `train` and maybe `validation` and further held-out sets.
+        Dict of str: `train`, and if present `validation` and other held-out sets.
 
     Raises:
         ValueError: If there are no training rows, or the task has no data set in TFDS.
@@ -214,7 +211,7 @@ def _tfds_sources(task, source):
 
 
 def check_tag_feature(config, sources):
-    """Raises a ValueError if `tag_feature`, of TFDS data sets, is given with a file."""
+    """Raises a ValueError if `tag_feature`, which is for TFDS, is given with files."""
     if not all(map(is_tfds, sources.values())):
         given = {"tag_feature": config.task_options.get("tag_feature")}
         check_unused(given, given, "files, which have their tags in the last column")

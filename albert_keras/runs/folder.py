@@ -13,7 +13,7 @@ from albert_keras.system.files import (
     write_json,
 )
 
-# Version 1, which has no `version`, kept the options of the command in one flat dict.
+# Version 1 kept the options of the command in one flat dict, without `version`.
 VERSION = 2
 
 # Options that may change when a run is resumed.
@@ -24,16 +24,16 @@ CHANGEABLE = {
     *("keep", "patience", "restarts", "collapse_guard"),
 }
 
-# Paths of training data that may have been moved: their content is compared, where
-# `run.json` has `training_files`.
+# Paths of training data. They may have moved, because `training_files` in `run.json` has
+# fingerprints of their content.
 MOVABLE = {"data", "text", "train"}
 
 
 class RunFolder:
-    """The folder of a run, which describes itself in `run.json`.
+    """The folder of a run, described in its `run.json`.
 
     `run.json` holds `version`, `kind` (`"pretraining"` or `"finetuning"`), `config` (the
-    fields of the run's configuration) and facts found by the run, such as `labels`:
+    fields of the run's configuration) and facts that the run found, such as `labels`:
     `RunFolder("runs/sst2").read()["config"]["task"]`.
     """
 
@@ -42,7 +42,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def claimed(self):
-        """Claims the folder; of a run that fails before its first log nothing stays.
+        """Locks the folder. A run that fails before its first log leaves nothing there.
 
         Raises:
             BlockingIOError: If another process works in the folder.
@@ -56,7 +56,7 @@ class RunFolder:
                 raise
 
     def read(self):
-        """Returns the content of `run.json`.
+        """Reads `run.json`.
 
         Raises:
             FileNotFoundError: If the folder is not a run.
@@ -78,34 +78,36 @@ class RunFolder:
         return content
 
     def read_if_begun(self):
-        """Returns `read()` of a run that kept something, else an empty dict.
+        """Reads `run.json` of a run that has saved something; otherwise returns `{}`.
 
         A run that ended before its first checkpoint may start with other options.
         """
-        folders = (self.path / "model", *self.path.glob("collapsed-*"))
-        has_begun = self._checkpoints().files() or any(
-            path.is_dir() for path in folders
-        )
-        return self.read() if has_begun and (self.path / "run.json").is_file() else {}
+        has_model = (self.path / "model").is_dir() or any(self.path.glob("collapsed-*"))
+        has_begun = has_model or self._checkpoints().files()
+        return describe_run(self.path) if has_begun else {}
 
     def write(self, config, **facts):
-        """Writes `run.json` of a configuration.
+        """Writes `run.json`: a configuration, and `facts` for later commands.
 
-        `facts` are those that later commands need, as JSON can hold them. If another
-        process works in the folder, it is a BlockingIOError.
+        Raises:
+            BlockingIOError: If another process works in the folder.
         """
         content = {"version": VERSION, "kind": config.kind, "config": _recorded(config)}
         with claimed_folder(self.path):
             write_json(self.path / "run.json", {**content, **facts})
 
     def check_resumable(self, config, **facts):
-        """Checks that the run in the folder, if any, can be resumed with a configuration.
+        """Checks that a run in the folder can be resumed with a configuration and facts.
 
-        So must `facts`, such as how examples are made, be those of before. What only one
-        of the two versions of the package knows is not compared.
+        Options that only one of the two versions of the package knows are not compared.
+
+        Args:
+            config: Configuration of the run.
+            **facts: Facts in `run.json` that must be the same, such as options of
+                examples.
 
         Raises:
-            ValueError: If options that shape the result differ, with both values.
+            ValueError: If options that change the result differ, with both values.
         """
         before = self.read_if_begun()
         if not before:
@@ -140,32 +142,43 @@ class RunFolder:
             tokenizer.save_to_preset(str(temporary))
 
     def save_learning_curve(self):
-        """Draws the log and `report.json` where matplotlib is installed."""
+        """Draws the log and `report.json` if matplotlib is installed."""
         if importlib.util.find_spec("matplotlib"):
             from albert_keras.analysis import plot_learning_curve
 
             plot_learning_curve(self.path, self.path / "learning_curve.png")
 
     def _checkpoints(self):
-        # Here, since it imports Keras, and `read` does not need it.
+        # Imported here, because it imports Keras, which `read` does not need.
         from albert_keras.training.checkpoints import CheckpointFolder
 
         return CheckpointFolder(self.path / "checkpoints", keep=1)
 
 
+def describe_run(folder):
+    """Reads `run.json` of a run; returns `{}` for another model."""
+    is_run = pathlib.Path(folder, "run.json").is_file()
+    return RunFolder(folder).read() if is_run else {}
+
+
 def kind_of_run(folder):
     """Returns the kind of a run, or `None` for another model."""
-    is_run = pathlib.Path(folder, "run.json").is_file()
-    return RunFolder(folder).read()["kind"] if is_run else None
+    return describe_run(folder).get("kind")
 
 
 def save_report(folder, task, prepared, predictions, known_texts=(), **facts):
-    """Writes `report.json` of predictions for held-out `PreparedRows` to a folder.
+    """Writes a report on predictions for held-out `PreparedRows` to a folder.
 
-    Also `mistakes.csv`, the page `report.html`, and the plots of confused classes, if the
-    task has them, and of the folder's log, if it is a run. `known_texts` are those that
-    stand in the training rows too; `facts` further fields of the report, as JSON can hold
-    them.
+    The files are `report.json`, `mistakes.csv`, the page `report.html`, a plot of
+    confused classes, if the task has classes, and of the learning curve, if the folder is
+    a run.
+
+    Args:
+        folder: str or path.
+        task: `FinetuningTask`.
+        prepared, predictions: Labelled rows, and the task's predictions for them.
+        known_texts: Held-out texts that are in the training rows too.
+        **facts: Further fields of `report.json`.
     """
     scores = task.score(prepared, predictions)
     report = {**facts, "scores": scores, **task.report(prepared, predictions)}
@@ -187,12 +200,12 @@ def save_report(folder, task, prepared, predictions, known_texts=(), **facts):
 
 
 def _recorded(config):
-    # All but the folder, which may be moved.
+    # Without the folder, which may be moved.
     return {k: v for k, v in config.to_dict().items() if k != "run"}
 
 
 def _differences(name, old, new):
-    """Yields `name=new (was old)`, for dicts of options one by one."""
+    """Yields `name=new (was old)` for each option that differs, also within dicts."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
             yield from _differences(key, old.get(key), new.get(key))

@@ -1,15 +1,14 @@
-"""Evaluation of and prediction with finished runs and exported models."""
+"""Evaluation of finished runs and exported models, and prediction with them."""
 
 import dataclasses
 from typing import Any, NamedTuple
 
 from albert_keras.compression import EarlyExit
-from albert_keras.converters import load_checkpoint, load_config
+from albert_keras.converters import load_checkpoint
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported, load_exported
 from albert_keras.export.saved_model import is_saved_model
 from albert_keras.options import check_unused
-from albert_keras.presets.hub import check_preset, model_folder
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import (
     BATCH_SIZE,
@@ -19,11 +18,8 @@ from albert_keras.runs.finetuning_config import (
 from albert_keras.runs.finetuning_task import task_of_run
 from albert_keras.runs.folder import RunFolder, kind_of_run, save_report
 from albert_keras.runs.predictions import check_output, write_predictions
+from albert_keras.runs.pretraining import check_data
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import (
-    check_data,
-    read_config,
-)
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import PreparedRows
@@ -31,13 +27,11 @@ from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import check_kind, task_of
-from albert_keras.tasks.reading import PlainTexts
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
 from albert_keras.text.corpus import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
-from albert_keras.tokenizers.loading import find_tokenizer
 
-AS_IN_THE_RUN = RowOptions()
+DEFAULT_ROW_OPTIONS = RowOptions()
 
 
 class Predicted(NamedTuple):
@@ -46,9 +40,9 @@ class Predicted(NamedTuple):
     Attributes:
         task: `FinetuningTask`, or `MaskedWordsTask`.
         prepared: Its `PreparedRows`.
-        predictions: As the task has them.
-        exit_depths: float array `(num_rows,)`, the mean depth of a row's windows at which
-            they left a model with exits; else `None`.
+        predictions: As returned by the task's `predict`.
+        exit_depths: float array `(num_rows,)`: for a model with exits the depth at which
+            a row left it, the mean over the row's windows; else `None`.
     """
 
     task: Any
@@ -57,14 +51,14 @@ class Predicted(NamedTuple):
     exit_depths: Any = None
 
     def score(self):
-        """Returns the scores of labelled rows, with `mean_exit_depth` of exits."""
+        """Returns the scores of labelled rows; with exits also `mean_exit_depth`."""
         scores = self.task.score(self.prepared, self.predictions)
         if self.exit_depths is None:
             return scores
         return {**scores, "mean_exit_depth": float(self.exit_depths.mean())}
 
     def describe(self):
-        """Returns a list of dicts, with `exit_depth` if there are exits."""
+        """Returns a dict for each row; with exits it has `exit_depth`."""
         rows = self.task.describe(self.prepared, self.predictions)
         depths = [] if self.exit_depths is None else self.exit_depths.tolist()
         for row, depth in zip(rows, depths, strict=False):
@@ -76,8 +70,8 @@ class LoadedModel(NamedTuple):
     """A model for prediction, with its task.
 
     Attributes:
-        task: `FinetuningTask` that is ready to prepare rows; `MaskedWordsTask` of a
-            pretrained model, `EmbeddingTask` of an embedder.
+        task: `FinetuningTask` with a tokenizer, such as `EmbeddingTask` for an embedder;
+            or `MaskedWordsTask` for a pretrained model.
         model: Keras model.
     """
 
@@ -88,21 +82,26 @@ class LoadedModel(NamedTuple):
         """Returns labels, tags, answers, filled masks or vectors.
 
         Args:
-            samples: List with a sample for each result. Of a classifier or of
-                regression a text, or of pairs a tuple of two; of a question answerer a
-                tuple of question and context; of a tagger a sentence, str or list of
-                words; of multiple choice a tuple of context, question and list of
-                options, or without the question; of masked words a text with `[MASK]`.
-                Or dicts with the names of the task's files, such as `{"question": ...,
-                "context": ...}`.
+            samples: List of samples. Their form depends on the task:
+
+                *   classification, regression, embedding: a text, or a tuple of two
+                    texts for pairs;
+                *   question answering: a tuple of question and context;
+                *   tagging: a sentence, as str or list of words;
+                *   multiple choice: a tuple of context, question and list of options;
+                    the question may be absent;
+                *   masked words: a text with `[MASK]`.
+
+                A sample may also be a dict with the names of the task's files, such as
+                `{"question": ..., "context": ...}`.
             batch_size: int. Examples of a batch.
 
         Returns:
-            List of dicts, as JSON can hold them: those of `albert-keras predict --json`.
+            List of dicts of JSON values, as of `albert-keras predict --json`.
 
         Raises:
             TypeError: If `samples` is one text, a dict or a table.
-            ValueError: If a sample lacks a part.
+            ValueError: If a part of a sample is absent.
 
         Example:
 
@@ -115,7 +114,7 @@ class LoadedModel(NamedTuple):
         return self.predict_rows(prepared, batch_size).describe()
 
     def encode(self, texts, **options):
-        """Returns the vectors of texts: `AlbertTextEmbedder.encode_text` of an embedder.
+        """Returns the vectors of texts; see `AlbertTextEmbedder.encode_text`.
 
         Example:
 
@@ -129,7 +128,7 @@ class LoadedModel(NamedTuple):
     def classify(
         self, texts, labels, template=TEMPLATE, multi_label=False, batch_size=BATCH_SIZE
     ):
-        """Returns which labels, that the model was not trained on, texts have.
+        """Classifies texts with labels that the model was not trained on.
 
         Args:
             texts: List of str.
@@ -137,11 +136,10 @@ class LoadedModel(NamedTuple):
             batch_size: int. Pairs of a text and a label in a batch.
 
         Returns:
-            List of dicts: `text`, the best `label`, and `probabilities`, a dict by label;
-            with `multi_label`, `labels` above 0.5.
+            List of dicts: `text`, the best `label`, and `probabilities`, a dict by label.
 
         Raises:
-            TypeError, ValueError: If the model is none of entailment, or a label none.
+            TypeError, ValueError: As of `zero_shot_task`.
 
         Example:
 
@@ -155,8 +153,8 @@ class LoadedModel(NamedTuple):
     def predict_rows(self, prepared, batch_size, exit_rule=None):
         """Returns the `Predicted` of `PreparedRows`.
 
-        A model with exits stops by its calibrated rule, or by another `ExitRule`; the
-        same `EarlyExit` in several calls is compiled once.
+        A model with exits uses its calibrated rule, or `exit_rule`: an `ExitRule`, or an
+        `EarlyExit`, which several calls compile once.
         """
         task, model = self
         if exit_rule is None and not hasattr(model, "exit_logits"):
@@ -170,20 +168,20 @@ class LoadedModel(NamedTuple):
         return Predicted(task, prepared, logits, depths)
 
 
-def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
-    """Returns the `LoadedModel` of a finished run, or of a checkpoint with a tokenizer.
+def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
+    """Loads a finished run, or a checkpoint with a tokenizer, as a `LoadedModel`.
 
     Args:
         folder: str or path of a run of `finetune` or `pretrain`; or a preset, folder,
             name or address for `load_checkpoint`, with a vocabulary beside it.
-        reading: `RowOptions`, for the files of the task.
+        reading: `RowOptions` for the files of the task.
         tokenizer: Tokenizer of this package, or str or path for `load_tokenizer`.
             Default: the model's own.
 
     Raises:
         FileNotFoundError: If there is no such model, or the run has not finished.
-        ValueError: If the model has no head or no vocabulary, or `reading` has columns
-            and the task no tables.
+        ValueError: If the model has no head or no vocabulary, or `reading` names columns
+            and the task reads no tables.
 
     Example:
 
@@ -202,8 +200,8 @@ def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
             f"Received: '{folder}', a backbone. Fine-tune it first."
         )
     if model.preprocessor is None:
-        # The error says why there is no tokenizer.
-        model.add_tokenizer(load_tokenizer(folder), check_preset(folder))
+        # A preset without preprocessor may have a tokenizer; if not, the error says why.
+        model = load_checkpoint(folder, tokenizer=folder)
     if head == "pretraining":
         task = MaskedWordsTask(model.preprocessor.tokenizer)
     else:
@@ -211,20 +209,16 @@ def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
     return LoadedModel(with_reading(task, reading, folder), model)
 
 
-def load_finetuned(folder, reading=AS_IN_THE_RUN, tokenizer=None):
-    """Returns the `LoadedModel` of a fine-tuning run.
-
-    Errors and arguments are those of `predict_with_run`.
-    """
+def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
+    """Loads a fine-tuning run as a `LoadedModel`; see `load_run`."""
     task = task_of_run(folder, reading)
-    task = dataclasses.replace(task, tokenizer=_tokenizer_of(folder, tokenizer))
-    return LoadedModel(task, task.load_model(model_folder(folder)))
-
-
-def _tokenizer_of(folder, tokenizer):
-    """Returns a tokenizer that is given, or that of a run."""
-    tokenizer = folder if tokenizer is None else tokenizer
-    return find_tokenizer(None, tokenizer, load_config(folder).vocabulary_size)
+    model = load_checkpoint(folder, tokenizer=tokenizer)
+    if model.preprocessor is None:
+        # The model was trained on windows of texts, or on other parts than beginnings.
+        tokenizer = load_tokenizer(folder)
+    else:
+        tokenizer = model.preprocessor.tokenizer
+    return LoadedModel(dataclasses.replace(task, tokenizer=tokenizer), model)
 
 
 def evaluate_run(
@@ -232,23 +226,24 @@ def evaluate_run(
     data,
     *,
     batch_size=BATCH_SIZE,
-    reading=AS_IN_THE_RUN,
+    reading=DEFAULT_ROW_OPTIONS,
     report=None,
     exit_rule=None,
     tokenizer=None,
 ):
-    """Returns the scores of a finished run, or another model, on held-out data.
+    """Evaluates a finished run, or another model, on held-out data; returns the scores.
 
     Args:
         folder: As for `load_run`; or an exported model: see `load_exported`.
-        data: str or path. A folder of `prepare-data` for a pretraining run; else a file
-            of the task's rows.
+        data: str or path. For a pretraining run a folder of `prepare-data`, otherwise a
+            file of the task's rows.
         batch_size: int. Examples of a batch.
-        reading: `RowOptions`, for files with other columns than the run's. Encoding and
-            errors are never those of the run.
+        reading: `RowOptions`, for files with other columns than the run's. The run's
+            encoding and errors are not used.
         report: str, path or None. Folder for `report.json`, `mistakes.csv`, the page
-            `report.html` and the plot of confused classes; not of a pretraining run.
-        exit_rule: `ExitRule` in place of the calibrated one, of a run with exits. The
+            `report.html` and the plot of confused classes. No effect for a pretraining
+            run.
+        exit_rule: `ExitRule` for a run with exits, instead of the calibrated rule. The
             scores have `mean_exit_depth`.
         tokenizer: As for `load_run`.
 
@@ -260,9 +255,9 @@ def evaluate_run(
         return _evaluate_pretrained(folder, data, batch_size, tokenizer)
 
     def read(task):
-        if isinstance(task, PlainTexts):
+        if isinstance(task, MaskedWordsTask):
             raise ValueError(
-                "A model must have scores on rows of its task. "
+                "The model's task must have scores. "
                 f"Received: '{folder}', whose task is {type(task).__name__}."
             )
         return read_rows(task, data)
@@ -274,18 +269,14 @@ def evaluate_run(
 
 
 def _evaluate_pretrained(folder, data, batch_size, tokenizer):
-    description = RunFolder(folder).read()
     if str(data).endswith(tuple(SUFFIXES)):
         raise ValueError(
             f"A pretraining run is measured on prepared data. Received: '{data}'. Make "
             f"them by `prepare-data {data} --tokenizer {folder} --output FOLDER`."
         )
-    model = load_checkpoint(folder)
-    tokenizer = _tokenizer_of(folder, tokenizer)
-    check_data(data, tokenizer, model.backbone.albert_config)
-    # Runs of earlier versions do not say how their examples were made.
-    examples = description.get("examples", {})
-    pairs = examples.get("sentence_pairs", read_config(data).sentence_pairs)
+    model = load_checkpoint(folder, tokenizer=tokenizer)
+    check_data(data, model.preprocessor.tokenizer, model.backbone.albert_config)
+    pairs = RunFolder(folder).read()["examples"]["sentence_pairs"]
     task = PretrainingTask(pairs if model.num_pair_classes else "none")
     return task.evaluate(model, data, batch_size)
 
@@ -296,33 +287,34 @@ def predict_with_run(
     *,
     data=None,
     batch_size=BATCH_SIZE,
-    reading=AS_IN_THE_RUN,
+    reading=DEFAULT_ROW_OPTIONS,
     output=None,
     exit_rule=None,
     tokenizer=None,
     zero_shot=None,
 ):
-    """Predicts with a finished run, a checkpoint or an exported model of texts.
+    """Predicts with a finished run, a checkpoint or an exported model.
 
     Args:
         folder: As for `load_run`; or an exported model: see `load_exported`.
         batch_size, reading: As for `evaluate_run`.
         texts: List of samples, see `LoadedModel.predict`, or None.
-        data: str, path or None. A file of the task's rows instead, without labels.
+        data: str, path or None. A file of the task's rows, instead of `texts`. Labels are
+            not needed.
         output: str, path or None. File to write; see `write_predictions`, which keeps
             the columns of `data`.
-        exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
+        exit_rule: As for `evaluate_run`. Predictions have `exit_depth`.
         tokenizer: As for `load_run`.
-        zero_shot: Dict of arguments of `LoadedModel.classify`, `labels` and others, or
+        zero_shot: Dict of arguments of `LoadedModel.classify`, such as `labels`, or
             `None` for the model's own labels.
 
     Returns:
-        List of dicts, as JSON can hold them: one per text or row.
+        List with a dict of JSON values for each text or row.
 
     Raises:
-        FileNotFoundError: If `folder` is not a run, or one that has not finished.
+        FileNotFoundError: If there is no such model, or the run has not finished.
         ValueError: If the texts or the format do not fit the task, or an exported model
-            has none.
+            has no task.
     """
 
     def read(task):
@@ -341,10 +333,8 @@ def predict_with_run(
         folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot
     )
     # Exported models cut texts in their graph.
-    if (
-        hasattr(predicted.task, "long_texts")
-        and predicted.prepared.examples is not None
-    ):
+    has_examples = predicted.prepared.examples is not None
+    if has_examples and hasattr(predicted.task, "long_texts"):
         for line in predicted.task.notes(predicted.prepared):
             note(line)
     if output:
@@ -353,7 +343,14 @@ def predict_with_run(
 
 
 def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=None):
-    """Returns the `Predicted` of a run, a checkpoint or an exported model."""
+    """Predicts rows with a run, a checkpoint or an exported model.
+
+    Args:
+        read: Function from the model's task to its rows.
+
+    Returns:
+        `Predicted`.
+    """
     if not is_exported(folder):
         run = load_run(folder, reading, tokenizer)
         if zero_shot is not None:
@@ -364,7 +361,7 @@ def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=
     given = {"labels": zero_shot, "exit_rule": exit_rule, "tokenizer": tokenizer}
     check_unused(given, given, f"the exported model '{folder}'")
     if is_saved_model(folder):
-        note("a SavedModel is a program that can write files: trust its source")
+        note("a SavedModel is a program: use only ones that you trust")
     exported = load_exported(folder)
     exported.task = with_reading(exported.task, reading, folder)
     rows = read(exported.task)

@@ -1,4 +1,4 @@
-"""Files of predictions: JSON lines, tables, and the formats of tasks."""
+"""Writer of predictions: JSON lines, tables, and the formats of benchmarks."""
 
 import csv
 import itertools
@@ -12,25 +12,25 @@ from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_json_lines
 
 _TEXTS, _ANSWERS = ("text", "text_pair"), ("label", "answer", "score")
-# Lists that tables leave out.
+# Lists that have no column in tables.
 _DETAILS = [[name, list] for name in ("logits", "probabilities", "candidates", "masks")]
 
 
 def write_predictions(path, task, prepared, predictions, source=None):
-    """Writes predictions to a file, in the format that its name says.
+    """Writes predictions to a file, in the format that its name tells.
 
-    It is that of the task's server or script, if the task has one for such a name; else
-    `.jsonl` has the dicts of `FinetuningTask.describe`, and `.csv` and `.tsv` their str
-    and numbers, with columns such as `probabilities.good`, and lists, but for those of
-    numbers and of candidates, as JSON. In TSV, which has no quoting, tabs and line breaks
-    of texts become spaces.
+    If the task has a benchmark's server or script with files of such a name, the file is
+    for it. Otherwise `.jsonl` has the dicts of `FinetuningTask.describe`. `.csv` and
+    `.tsv` have their texts and numbers, in columns such as `probabilities.good`, and
+    lists as JSON, except lists of numbers and of candidates. TSV has no quoting: tabs and
+    line breaks in texts become spaces.
 
-    Of rows of a table `source` all columns are kept, in its spelling, before
-    `prediction`, `probability` and others of the answer; one that is there already
+    If the rows are from a table, `source`, its columns come first, as they are spelled
+    there, then `prediction`, `probability` and others. A name that the table has already
     becomes `predicted_NAME`.
 
     Raises:
-        ValueError: If the name says none of these formats.
+        ValueError: If the name has none of these formats.
     """
     check_output(path, task)
     path = pathlib.Path(path)
@@ -38,17 +38,18 @@ def write_predictions(path, task, prepared, predictions, source=None):
         task.write_submission(path, prepared, predictions)
         return
     rows = task.describe(prepared, predictions)
-    inputs = input_rows(task, source)
+    inputs = _input_rows(task, source)
     if inputs is not None:
         rows = [_beside(*pair) for pair in zip(inputs, rows, strict=True)]
     write_table(path, rows)
 
 
 def mistakes_of(task, prepared, predictions):
-    """Returns the wrong ones of labelled rows, the most confident first.
+    """Returns the labelled rows with a wrong prediction, the most confident first.
 
-    A list of dicts of the texts, `label`, `prediction` and `probability`, if the task has
-    it; empty for a task without `truths`.
+    Returns:
+        List of dicts: the texts, `label`, `prediction`, and `probability` if the task has
+        it. Empty for a task without `truths`.
     """
     rows, found = task.describe(prepared, predictions), []
     for row, truths in zip(rows, task.truths(prepared.rows), strict=False):
@@ -67,8 +68,8 @@ def write_table(path, rows):
         TABLE_WRITERS[pathlib.Path(path).suffix](file, rows)
 
 
-def input_rows(task, source):
-    """Returns the dicts of the rows of a table of a task, or `None` of another source."""
+def _input_rows(task, source):
+    """Reads the rows of a table as dicts; returns `None` for another source."""
     suffix = pathlib.Path(str(source).removesuffix(".gz")).suffix
     if suffix not in getattr(task, "tables", ()):
         return None
@@ -80,7 +81,7 @@ def input_rows(task, source):
 
 
 def _beside(given, row):
-    """Returns a row of a file with the columns of its prediction."""
+    """Returns a row of a table with the columns of its prediction."""
     known = {"id", *_ANSWERS, *(n for n in _TEXTS if row.get(n) in given.values())}
     added = {name: value for name, value in row.items() if name not in known}
     merged = dict(given)
@@ -117,41 +118,35 @@ def _write_json_lines(file, rows):
 
 
 def _write_csv(file, rows):
-    # All texts in quotes: `csv` would not quote a lone "\r".
+    # All texts have quotes, because `csv` would not quote a lone "\r".
     options = {"quoting": csv.QUOTE_NONNUMERIC, "lineterminator": "\n"}
-    _write_cells(csv.writer(file, **options), rows)
+    _write_cells(csv.writer(file, **options), rows, {})
 
 
 def _write_tsv(file, rows):
     options = {"quoting": csv.QUOTE_NONE, "quotechar": None, "lineterminator": "\n"}
-    rows = [{name: _in_one_cell(value) for name, value in row.items()} for row in rows]
-    _write_cells(csv.writer(file, delimiter="\t", **options), rows)
+    # TSV has no quoting.
+    marks = str.maketrans("\t\r\n", "   ")
+    _write_cells(csv.writer(file, delimiter="\t", **options), rows, marks)
 
 
-def _in_one_cell(value):
-    if not isinstance(value, str):
-        return value
-    return value.translate(str.maketrans("\t\r\n", "   "))
+def _write_cells(writer, rows, marks):
+    """Writes dicts as rows of a table, and replaces `marks` in their texts."""
 
+    def as_cell(value):
+        if isinstance(value, list):
+            return json.dumps(value, ensure_ascii=False)
+        return value.translate(marks) if isinstance(value, str) else value
 
-def _write_cells(writer, rows):
     rows = [
-        {n: _as_cell(v) for n, v in flatten(row) if [n, type(v)] not in _DETAILS}
+        {n: as_cell(v) for n, v in flatten(row) if [n, type(v)] not in _DETAILS}
         for row in rows
     ]
-    # JSON lines may differ.
+    # JSON lines may have different keys.
     names = dict.fromkeys(itertools.chain(*rows))
     if rows:
         writer.writerow(names)
     writer.writerows([row.get(name, "") for name in names] for row in rows)
 
 
-def _as_cell(value):
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
-
-
-TABLE_WRITERS = {
-    ".jsonl": _write_json_lines,
-    ".csv": _write_csv,
-    ".tsv": _write_tsv,
-}
+TABLE_WRITERS = {".jsonl": _write_json_lines, ".csv": _write_csv, ".tsv": _write_tsv}

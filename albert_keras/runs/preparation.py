@@ -1,4 +1,4 @@
-"""Preparation of pretraining data from text, for `prepare-data` and `pretrain --text`."""
+"""Preparation of pretraining data from text."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from albert_keras.system.processor import usable_cores
 from albert_keras.system.progress import show_stages
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
-# Units counted by the stages of a preparation.
+# The stages of a preparation, and the units of their progress.
 UNITS = {
     "tokenize": "bytes",
     "held_out": "files",
@@ -30,10 +30,10 @@ _DATA_OPTIONS = {
     if field.name != "seed"
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
 
-# Options that only matter while text is read.
+# Options for reading text.
 CORPUS_OPTIONS = ("text_format", "text_column", "errors")
 
-# Options that say who does the work.
+# Options of the workers.
 WORKER_OPTIONS = ("workers", "runner", "runner_option")
 
 
@@ -49,7 +49,7 @@ class TokenizerOptions(Options):
     keep_accents: bool = option("keep accents", False)
 
     def load_tokenizer(self, path=None):
-        """Loads the tokenizer of a path or run, by default of `tokenizer`."""
+        """Loads the tokenizer of a path or run. Default: that of `tokenizer`."""
         return tokenizers.load_tokenizer(
             self.tokenizer if path is None else path,
             lowercase=False if self.cased else None,
@@ -93,8 +93,8 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
     )
     validation_split: float | None = option(
-        "share of the documents of text that are held out; 0 holds none out (default: "
-        "0.05, at most about 100,000 tokens)",
+        "share of the text's documents to hold out, or 0 for none (default: 0.05, at "
+        "most about 100,000 tokens)",
         None,
         Range(0, 0.9),
     )
@@ -102,26 +102,30 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         "processes on this machine (default: one per core)", None, Range(1, 256)
     )
     runner: str | None = option(
-        "Apache Beam runner to use instead (extra `beam`, for Dask `dask`); its workers "
-        "must see text and output under the same paths",
+        "Apache Beam runner, instead of processes (extra `beam`, for Dask `dask`); its "
+        "workers must see text and output under the same paths",
         None,
         choices=RUNNERS,
     )
     runner_option: tuple = option(
-        "option of the runner, such as =--direct_num_workers=2; repeatable", ()
+        "option of the runner, such as =--direct_num_workers=2; may be repeated", ()
     )
 
     @property
     def data_config(self):
-        """The `PretrainingDataConfig` of text that is prepared."""
+        """The `PretrainingDataConfig` for the text."""
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
     def prepare(self, texts, tokenizer, output, *, format="store", holds_out=True):
-        """Prepares text, with progress on standard error; returns the report.
+        """Prepares text, shows the progress on standard error, and returns the report.
 
-        Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
-        folders, globs or TFDS names. Held-out documents are in `held_out` of `output`.
-        Data that are there already stay as they are.
+        Held-out documents are in `held_out` of `output`. Data that are already there stay
+        as they are.
+
+        Args:
+            texts: List of files, folders, globs or TFDS names.
+            tokenizer, output, format: As for `prepare_pretraining_data`.
+            holds_out: bool. Whether to hold out documents. Default True.
         """
         share = self.validation_split if holds_out else 0
         prepared = read_description(output)

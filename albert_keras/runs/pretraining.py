@@ -1,49 +1,62 @@
 """Pretraining runs: from text or prepared data to a model folder."""
 
+import bisect
 import contextlib
 import copy
 import dataclasses
+import itertools
 import pathlib
 import tempfile
 
 import keras
+import numpy as np
 
+from albert_keras.config import ATTENTION_FIELDS
+from albert_keras.converters import Checkpoint, change_architecture, load_checkpoint
+from albert_keras.keras_internals import sync_variables
+from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import make_optimizer
 from albert_keras.options import check_unused
-from albert_keras.pretraining import PretrainingTask, read_description
+from albert_keras.pretraining import (
+    PretrainingDataConfig,
+    PretrainingTask,
+    read_description,
+)
 from albert_keras.pretraining.datasets import plain_errors
+from albert_keras.pretraining.examples import make_generator
+from albert_keras.pretraining.jobs import HELD_OUT
+from albert_keras.pretraining.phases import Phase
+from albert_keras.pretraining.records import find_shards
+from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.folder import RunFolder
-from albert_keras.runs.phases import RunPhases
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
-from albert_keras.runs.pretraining_data import (
-    check_data,
-    data_folder,
-    example_config,
-    find_data,
-    fingerprint_data,
-    held_out_of,
-    read_config,
-)
 from albert_keras.runs.reporting import note
-from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.runs.training import (
+    check_fits,
     check_micro_batches,
     check_unchanged,
     make_trainer,
 )
 from albert_keras.system.files import write_json
+from albert_keras.system.fingerprints import fingerprint_files
 from albert_keras.system.progress import format_value
-from albert_keras.system.storage import absolute
+from albert_keras.system.storage import absolute, to_path
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
+# Options of a model that may differ from a checkpoint's.
+FREE = (
+    *("max_sequence_length", "dropout", "attention_dropout", "rematerialization"),
+    *ATTENTION_FIELDS,
+)
+
+# Fields of `PretrainingDataConfig` that a token store has already used.
+PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
+
 
 class PretrainingRun:
-    """Trains masked tokens and sentence pairs in a run folder, or resumes it there.
-
-    `strategy` is None to make that of the configuration; several workers must find each
-    other before anything is computed.
+    """Trains on masked tokens and sentence pairs in a run folder, or resumes a run there.
 
     Example:
 
@@ -55,18 +68,19 @@ class PretrainingRun:
     ```
     """
 
-    def __init__(self, config, strategy=None):
-        self.strategy = strategy or get_strategy(config.strategy)
+    def __init__(self, config):
+        # First, because several workers must find each other before they compute.
+        self.strategy = get_strategy(config.strategy)
         self.folder = RunFolder(config.run)
         self.recipe, self.config = choose_recipe(config, self.folder.read_if_begun())
 
     def fit(self):
-        """Prepares, trains, saves and measures.
+        """Prepares data and model, trains, saves the model and evaluates it.
 
         Returns:
-            Dict: `run`, `parameters`, and of held-out documents or data the losses and
-                accuracies of `PretrainingTask.evaluate` and of n-gram baselines. None in
-                workers other than the chief.
+            Dict: `run`, `parameters`, and for held-out documents or data the losses and
+                accuracies of `PretrainingTask.evaluate`. None in workers other than the
+                chief.
 
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
@@ -83,9 +97,10 @@ class PretrainingRun:
             return self.report()
 
     def dry_run(self):
-        """Measures some steps as `Trainer.dry_run`; the run's folder stays as it is.
+        """Measures some steps, as `Trainer.dry_run`; the run's folder stays as it is.
 
-        It returns None in workers other than the chief.
+        Returns:
+            Dict; None in workers other than the chief.
         """
         with _aside(self.config, self.folder, self.strategy) as config:
             run = copy.copy(self)
@@ -99,7 +114,7 @@ class PretrainingRun:
         return measured if self.strategy.is_chief else None
 
     def prepare(self):
-        """Checks everything, prepares the data of a text, and builds the model."""
+        """Checks everything, prepares data from text, and builds the model."""
         config = self.config
         for batch_size in {*self.recipe.batch_sizes}:
             self.strategy.check_batch_size(batch_size)
@@ -111,21 +126,21 @@ class PretrainingRun:
         elif config.validation_data:
             check_unused(vars(config), ["validation_split"], "validation data")
         self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
-        start = self.make_start()
-        check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
+        shape, checkpoint = self.load_start()
+        check_vocabulary_size(self.tokenizer, shape.vocabulary_size)
         if config.validation_data:
-            check_data(config.validation_data, self.tokenizer, start.shape)
-        self.data = find_data(config, self.tokenizer, start.shape, self.strategy)
+            check_data(config.validation_data, self.tokenizer, shape)
+        self.data = find_data(config, self.tokenizer, shape, self.strategy)
         self.held_out = config.validation_data or held_out_of(self.data)
         self.examples = example_config(self.data, config)
-        check_data(self.data, self.tokenizer, start.shape, self.examples)
+        check_data(self.data, self.tokenizer, shape, self.examples)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
         check_unchanged(self.training_files, self.folder.read_if_begun())
         self.folder.check_steps(config)
         facts = dataclasses.asdict(self.example_config)
         self.folder.check_resumable(config, **facts)
-        self.phases = RunPhases(config, self.examples, start.shape)
+        self.phases = RunPhases(config, self.examples, shape)
         self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
@@ -137,7 +152,7 @@ class PretrainingRun:
             phase_starts=self.phases.starts[1:],
         )
         with self.strategy.scope():
-            self.model = start.build(self.task)
+            self.model = self.build_model(shape, checkpoint)
             losses, metrics = self.task.losses(), self.task.metrics()
             recipe = self.recipe
             optimizer = make_optimizer(
@@ -148,19 +163,23 @@ class PretrainingRun:
                 **config.optimizer_options(),
             )
             self.trainer.compile(self.model, optimizer, losses, metrics)
-        self._note_start(start.shape)
+        self._note_start(shape)
 
-    def make_start(self):
-        """Returns the model to start from, an object with `shape` and `build`."""
-        return PretrainingStart(self.config, self.tokenizer.vocabulary_size())
+    def load_start(self):
+        """Returns the model's `AlbertConfig` and its checkpoint; see `load_start`."""
+        return load_start(self.config, self.tokenizer.vocabulary_size())
+
+    def build_model(self, shape, checkpoint):
+        """Builds the model to train; call it inside the strategy's scope."""
+        return build_model(self.task, shape, checkpoint, self.config.precision)
 
     def make_task(self):
-        """Returns the task: its model, batches, losses and scores."""
+        """Returns the `PretrainingTask`."""
         pairs = self.example_config.sentence_pairs
         return PretrainingTask(pairs, self.config.hardest_pairs)
 
     def train(self):
-        """Trains to the end, from the newest checkpoint if any, and saves the model."""
+        """Trains to the end, from the newest checkpoint if there is one, and saves."""
         config, shard, held_out = self.config, self.strategy.shard, None
         if self.held_out:
             held_out = self.task.make_validation_dataset(
@@ -175,7 +194,7 @@ class PretrainingRun:
                 training_files=self.training_files,
                 examples=dataclasses.asdict(self.example_config),
             )
-        # Also of a run that is resumed, since the model has the first weights until then.
+        # Also when a run is resumed: the model has the first weights until `fit`.
         self.start = self._measure() if config.checkpoint and self.held_out else {}
         if self.start and self.strategy.is_chief:
             scores = (f"{n} {format_value(v)}" for n, v in self.start.items())
@@ -193,12 +212,13 @@ class PretrainingRun:
             self.folder.save_model(finished, self.tokenizer)
 
     def report(self):
-        """Measures the trained model on the held-out data; returns as `fit`."""
+        """Evaluates the trained model on the held-out data; returns as `fit`."""
         results = self._measure() if self.held_out else {}
         if not self.strategy.is_chief:
             return None
+        if self.start:
+            results["start"] = self.start
         if self.held_out:
-            results |= {"start": self.start} if self.start else {}
             write_json(self.folder.path / "report.json", {"scores": results})
         self.folder.save_learning_curve()
         parameters = self.model.backbone.count_params()
@@ -234,21 +254,283 @@ class PretrainingRun:
             )
 
     def training_dataset(self, step):
-        """Returns the endless training batches from a step on."""
+        """Returns endless training batches from a step on."""
         shard = self.strategy.shard
         return self.phases.make_dataset(self.task, self.data, step, shard)
 
     def enter_phase(self, step):
-        """Sets the depth with which the model is trained from a step on."""
+        """Sets the depth for the training of the model from a step on."""
         self.phases.enter(self.model.backbone, step)
+
+
+class RunPhases:
+    """Batches and depth at each step of a run, which has one phase or several.
+
+    Args:
+        config: `PretrainingRunConfig`, filled in by its recipe.
+        examples: `PretrainingDataConfig` of a token store, or None for finished examples.
+        shape: `AlbertConfig` of the model.
+
+    Raises:
+        ValueError: If phases do not fit data or model.
+    """
+
+    def __init__(self, config, examples, shape):
+        phases = [*map(Phase.parse, config.phases or ())]
+        if phases:
+            _check(phases, config, examples, shape)
+        self.phases = phases or [Phase(config.num_steps, config.batch_size)]
+        sizes = [phase.num_steps for phase in self.phases]
+        self.starts = (0, *itertools.accumulate(sizes[:-1]))
+        self.examples = [
+            examples and dataclasses.replace(examples, **phase.data_options)
+            for phase in self.phases
+        ]
+        self.seed = config.seed
+        self.shape = shape
+        self.current = 0
+
+    def at(self, step):
+        """Returns the number of the phase that a step is in, from 0."""
+        return bisect.bisect_right(self.starts, step) - 1
+
+    def make_dataset(self, task, data, step, shard):
+        """Returns endless batches of a task from a step on."""
+        number, seed = self.at(step), self.seed
+        if number:
+            # A seed for each phase, or all would begin with the same documents.
+            seed = int(make_generator(seed, number).integers(2**32))
+        return task.make_dataset(
+            data,
+            self.phases[number].batch_size,
+            seed=seed,
+            start_step=step - self.starts[number],
+            config=self.examples[number],
+            shard=shard,
+        )
+
+    def enter(self, backbone, step):
+        """Sets the depth for the training of a backbone from a step on."""
+        self.current = self.at(step)
+        num_layers = self.phases[self.current].num_layers
+        repetitions = self.shape.num_inner_repetitions
+        backbone.encoder_stack.depth = num_layers and num_layers * repetitions
+
+    def callbacks(self, backbone):
+        """Returns the Keras callbacks for these phases."""
+        if len(self.phases) == 1:
+            return []
+        return [
+            RepeatedPositions(
+                backbone, lambda: self.examples[self.current].sequence_length
+            )
+        ]
+
+
+class RepeatedPositions(keras.callbacks.Callback):
+    """Copies the positions that a phase trains to the rest of the position table.
+
+    Longer rows, in evaluations and in later phases, then start with trained positions. It
+    happens before each evaluation and checkpoint.
+
+    Args:
+        backbone: `AlbertBackbone`.
+        current_length: Function that returns the length of the rows of the phase.
+
+    Reference: Beltagy et al. 2020, Longformer, section 5.
+    """
+
+    def __init__(self, backbone, current_length):
+        super().__init__()
+        self.table = backbone.embedding.position_embedding.position_embeddings
+        self.current_length = current_length
+
+    def on_test_begin(self, logs=None):
+        self._repeat()
+
+    def on_epoch_end(self, epoch, logs=None):
+        # For runs without held-out data.
+        self._repeat()
+
+    def _repeat(self):
+        sync_variables(self.model)
+        trained = keras.ops.convert_to_numpy(self.table)[: self.current_length()]
+        self.table.assign(np.resize(trained, self.table.shape))
+
+
+def _check(phases, config, examples, shape):
+    """Raises a ValueError if phases do not fit data or model."""
+    if examples is None:
+        raise ValueError(
+            "Phases need a token store, to make their own examples. "
+            f"Received: data='{config.data}'. Prepare the text with --format store."
+        )
+    longest = max(phase.data_options.get("sequence_length", 0) for phase in phases)
+    if longest > shape.max_sequence_length:
+        raise ValueError(
+            "Rows of a phase must fit the model's positions. Received: sequence_length="
+            f"{longest}, max_sequence_length={shape.max_sequence_length}."
+        )
+    depths = [phase.num_layers or shape.num_layers for phase in phases]
+    if depths[-1] != shape.num_layers or max(depths) > shape.num_layers:
+        raise ValueError(
+            "No phase may be deeper than the model, and the last one must be as deep. "
+            f"Received: num_layers {depths} for a model of {shape.num_layers}."
+        )
+    is_one_layer = shape.sharing == "all" and shape.num_groups == 1
+    if min(depths) < shape.num_layers and not is_one_layer:
+        raise ValueError(
+            "A model that grows in depth must have one shared layer. Received: "
+            f"sharing={shape.sharing}, num_groups={shape.num_groups}."
+        )
+
+
+def load_start(config, vocabulary_size):
+    """Returns the `AlbertConfig` of a model to pretrain, and the model of its checkpoint.
+
+    The model is None if the weights are random. A checkpoint has its own shape; options
+    for another one are a ValueError.
+    """
+    if not config.checkpoint:
+        return config.shape(vocabulary_size=vocabulary_size), None
+    options = config.model_options
+    fixed = {name: value for name, value in options.items() if name not in FREE}
+    fixed["preset"] = config.preset
+    check_unused(fixed, fixed, "a model with the weights of a checkpoint")
+    # A backbone alone gets new heads.
+    head = "pretraining" if Checkpoint.find(config.checkpoint).head else None
+    checkpoint = load_checkpoint(config.checkpoint, head=head)
+    checkpoint = change_architecture(checkpoint, **options)
+    return getattr(checkpoint, "backbone", checkpoint).albert_config, checkpoint
+
+
+def build_model(task, shape, checkpoint=None, precision=None):
+    """Builds a task's model, with the weights of a checkpoint's model if there is one.
+
+    A head gets the checkpoint's weights if the checkpoint has it. A sentence-pair head
+    with other classes is new.
+    """
+    backbone = AlbertBackbone(**shape.to_dict(), dtype=precision)
+    model = task.build_model(backbone)
+    if checkpoint is None:
+        return model
+    backbone.set_weights(getattr(checkpoint, "backbone", checkpoint).get_weights())
+    heads = {layer.name: layer for layer in checkpoint.layers}
+    for layer in model.layers:
+        if layer.name not in ("mlm", "sop") or layer.name not in heads:
+            continue
+        head = heads[layer.name]
+        if [v.shape for v in layer.weights] == [v.shape for v in head.weights]:
+            layer.set_weights(head.get_weights())
+        else:
+            note(
+                f"the checkpoint's sentence-pair head has {head.units} classes and not "
+                f"{layer.units}: the model has a new one"
+            )
+    return model
+
+
+def example_config(folder, config):
+    """Returns the `PretrainingDataConfig` for examples from a token store.
+
+    For finished examples it is None.
+
+    Raises:
+        ValueError: If options are given that have no effect on prepared data.
+    """
+    given = config.data_options if config.data else {}
+    description = read_description(folder)
+    late = given.keys() & {*PREPARED} if is_store(description) else set(given)
+    if late:
+        raise ValueError(
+            "Prepared data cannot change: these options need `text`. "
+            f"Received: {', '.join(sorted(late))} with data='{config.data}'."
+        )
+    if not is_store(description):
+        return None
+    return dataclasses.replace(read_config(folder), **given)
+
+
+def read_config(folder):
+    """Returns the `PretrainingDataConfig` of data, or the default one if unknown."""
+    description = read_description(folder) or {}
+    return PretrainingDataConfig.from_dict(description.get("config", {}))
+
+
+def fingerprint_data(folder):
+    """Returns a list with the `[path, fingerprint]` of each file of prepared data.
+
+    Raises:
+        FileNotFoundError: If there is no data, or a file is missing.
+    """
+    description = read_description(folder)
+    if is_store(description):
+        names = description["shards"]
+        return fingerprint_files([to_path(folder) / name for name in names])
+    return fingerprint_files(find_shards(folder))
+
+
+def check_data(folder, tokenizer, shape, examples=None):
+    """Checks that prepared data, if it has a description, fits tokenizer and model.
+
+    `examples` is the `PretrainingDataConfig`, or None for that of the data.
+
+    Raises:
+        ValueError: If the data was made with another tokenizer, its rows are longer than
+            the model's positions, or they are packed and the model has block attention.
+    """
+    description = read_description(folder)
+    if description is None:
+        return
+    examples = examples or read_config(folder)
+    check_fits(tokenizer, shape, examples.sequence_length)
+    if examples.packing == "filled" and shape.attention == "block":
+        raise ValueError(
+            "Block attention takes rows of one example. Received: packing=filled, "
+            "attention=block. Use packing=padded, or attention=full."
+        )
+    fingerprint = description.get("tokenizer_fingerprint")
+    if fingerprint != tokenizer.fingerprint():
+        raise ValueError(
+            "The data must be made with the given tokenizer. Received: fingerprint "
+            f"{fingerprint} of '{folder}', {tokenizer.fingerprint()} of the tokenizer."
+        )
+
+
+def find_data(config, tokenizer, shape, strategy):
+    """Returns the folder of the training data, after preparing it from text."""
+    if config.data:
+        return config.data
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Several workers need `data`, of `prepare-data`, on a disk that all of them "
+            f"see. Received: text and {strategy.num_workers} workers."
+        )
+    # Before the long preparation.
+    check_fits(tokenizer, shape, config.data_config.sequence_length)
+    folder = data_folder(config)
+    holds_out = not config.validation_data
+    config.prepare(config.text, tokenizer, folder, holds_out=holds_out)
+    return folder
+
+
+def data_folder(config):
+    """Returns the folder of the data that a run prepares from text."""
+    return pathlib.Path(config.run, "tokens")
+
+
+def held_out_of(data):
+    """Returns the folder of the documents held out of prepared data, or None."""
+    folder = to_path(data) / HELD_OUT
+    return None if read_description(folder) is None else folder
 
 
 @contextlib.contextmanager
 def _aside(config, folder, strategy):
-    """Yields a configuration whose run folder is deleted after a dry run.
+    """Yields a configuration with a temporary run folder for a dry run.
 
-    It links to the run's checkpoints and complete data. A dry run that writes neither
-    data nor logs of workers uses the run's own folder.
+    The folder links to the run's checkpoints and complete data. A dry run that writes
+    neither data nor logs of workers uses the run's own folder.
     """
     if not config.text and strategy.num_workers == 1:
         yield config

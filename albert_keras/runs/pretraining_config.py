@@ -1,9 +1,9 @@
-"""Configuration of a pretraining run, and how a recipe fills it in."""
+"""Configuration of a pretraining run, and its defaults from a recipe."""
 
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import Range, option
+from albert_keras.options import Range, given_of, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
@@ -11,16 +11,16 @@ from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
 from albert_keras.runs.training import PRECISIONS, ShapeOptions, TrainingOptions
 
-# Batch size of a run without a recipe, which one machine can hold.
+# Batch size of a run without a recipe, for the memory of one machine.
 DEFAULT_BATCH_SIZE = 64
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
-    """Configuration of a `PretrainingRun`: exactly one of `data` and `text` is needed.
+    """Configuration of a `PretrainingRun`, with either `data` or `text`.
 
-    A value of None comes from the recipe. By default this is `small`, or `adapt` with a
-    checkpoint; with a preset alone, the paper's scaled to batch 64.
+    None stands for the value of the recipe. The default recipe is `small`, or `adapt`
+    with a checkpoint; with a preset it is the paper's, scaled to batch size 64.
 
     Example:
 
@@ -38,40 +38,42 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "folder of `prepare-data` to train on (default: none, see --text)", None
     )
     tokenizer: str | None = option(
-        "as of `prepare-data` (default: that of the checkpoint)", None
+        "tokenizer, as for `prepare-data` (default: that of the checkpoint)", None
     )
     text: tuple | None = option(
         "texts to train on, prepared in the run (default: none, see --data)", None
     )
     recipe: str | None = option(
-        "recipe for the options that are not given (default: small, or adapt with a "
-        "checkpoint; with a preset the paper's, scaled to batch 64)",
+        "recipe with the defaults of other options (default: small, or adapt with a "
+        "checkpoint; with a preset the paper's, scaled to batch size 64)",
         None,
         choices=RECIPES,
     )
     validation_data: str | None = option(
-        "folder of held-out data (default: the documents held out of --text or --data)",
+        "folder of held-out data (default: documents held out of --text or --data)",
         None,
     )
     checkpoint: str | None = option(
         "weights to start from, in any format of `convert` (default: random)", None
     )
     preset: str | None = option(
-        "shape of the model (default: of the recipe)", None, choices=PRESETS
+        "size of the model (default: the recipe's)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
-        "share of pairs to train on, the hardest", 1.0, Range(above=0, maximum=1)
+        "share of sentence pairs, those with the greatest loss, to train on",
+        1.0,
+        Range(above=0, maximum=1),
     )
     precision: str | None = option(
-        "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
+        "Keras dtype policy (default: the recipe's)", None, choices=PRECISIONS
     )
     optimizer: str | None = option(
-        "optimizer (default: of the recipe)", None, choices=("lamb", "adamw", "muon")
+        "optimizer (default: the recipe's)", None, choices=("lamb", "adamw", "muon")
     )
     phases: tuple | None = option(
-        "phases under one rate schedule, each num_steps=N,batch_size=N and, where they "
-        "differ from the run's, num_layers=N (applications of the shared layer), "
-        "sequence_length=N and other options of examples (default: of the recipe)",
+        "phases under one learning rate schedule, each num_steps=N,batch_size=N and, "
+        "if they differ from the run's, num_layers=N (applications of the shared layer), "
+        "sequence_length=N and other options of examples (default: the recipe's)",
         None,
     )
 
@@ -90,13 +92,13 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
 
 
 def choose_recipe(config, begun):
-    """Returns the `PretrainingRecipe` of a run, and its configuration filled in by it.
+    """Returns the `PretrainingRecipe` of a run, and its configuration with no gaps.
 
-    Learning rate and warm-up are not filled in, because they follow from other options.
+    The configuration gets no learning rate and warm-up, which depend on other options.
 
     Args:
         config: `PretrainingRunConfig`.
-        begun: dict, `run.json` of the run that is resumed, or empty. Its recipe stays.
+        begun: dict, `run.json` of the run to resume, which keeps its recipe; or empty.
 
     Raises:
         ValueError: If the optimizer is not the recipe's and has no learning rate.
@@ -105,7 +107,11 @@ def choose_recipe(config, begun):
         config.recipe and is_store(read_description(config.data))
     )
     if not config.recipe:
-        recipe = begun["config"].get("recipe") if begun else _default_recipe(config)
+        recipe = None if config.preset else "small"
+        if begun:
+            recipe = begun["config"]["recipe"]
+        elif config.checkpoint:
+            recipe = "adapt"
         config = dataclasses.replace(config, recipe=recipe)
     if config.recipe:
         recipe = RECIPES[config.recipe]
@@ -115,7 +121,13 @@ def choose_recipe(config, begun):
         recipe = RECIPES["paper"].resized(batch_size=DEFAULT_BATCH_SIZE)
     phases = tuple(map(Phase.parse, config.phases or ()))
     if phases:
-        config = dataclasses.replace(config, num_steps=_num_steps(phases, config))
+        num_steps = sum(phase.num_steps for phase in phases)
+        if config.num_steps not in (None, num_steps):
+            raise ValueError(
+                "`num_steps` must be the sum over the phases. Received: num_steps="
+                f"{config.num_steps}, phases of {num_steps} steps. Leave it out."
+            )
+        config = dataclasses.replace(config, num_steps=num_steps)
         recipe = dataclasses.replace(recipe, phases=())
     names = ["precision", "batch_size", "num_steps", "optimizer"]
     if not config.checkpoint:
@@ -127,10 +139,9 @@ def choose_recipe(config, begun):
     if config.optimizer != recipe.optimizer and config.learning_rate is None:
         raise ValueError(
             "Another optimizer than the recipe's needs a `learning_rate`. Received: "
-            f"{config.optimizer}; {recipe.learning_rate:.3g} is of {recipe.optimizer}."
+            f"{config.optimizer}; {recipe.learning_rate:.3g} is for {recipe.optimizer}."
         )
-    names = ("optimizer", "learning_rate", "warmup_steps")
-    given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
+    given = given_of(config, ("optimizer", "learning_rate", "warmup_steps"))
     recipe = recipe.resized(config.batch_size, config.num_steps)
     recipe = dataclasses.replace(recipe, **given, phases=phases or recipe.phases)
     if recipe.phases:
@@ -140,20 +151,3 @@ def choose_recipe(config, begun):
             config, num_steps=num_steps, phases=tuple(map(str, recipe.phases))
         )
     return recipe, config
-
-
-def _num_steps(phases, config):
-    """Returns the steps of given phases; other `num_steps` are a ValueError."""
-    num_steps = sum(phase.num_steps for phase in phases)
-    if config.num_steps not in (None, num_steps):
-        raise ValueError(
-            "`num_steps` must be the sum over the phases. Received: "
-            f"num_steps={config.num_steps}, phases of {num_steps} steps. Leave it out."
-        )
-    return num_steps
-
-
-def _default_recipe(config):
-    if config.checkpoint:
-        return "adapt"
-    return None if config.preset else "small"

@@ -1,4 +1,4 @@
-"""A page about a run: scores, curves, confused classes, and the rows to look at."""
+"""HTML page about a run: scores, curves, confused classes and wrong rows."""
 
 import html
 import importlib.resources
@@ -9,21 +9,21 @@ from albert_keras.runs.reporting import flatten
 from albert_keras.system.files import atomic_path
 from albert_keras.tasks.text_classification.reading import describe_labels
 
-# Scores that need no model, by the scores that they are compared with.
+# Scores of a baseline without a model, by the scores to compare with them.
 _OF_MAJORITY = dict.fromkeys(("accuracy", "subset_accuracy"), "majority_accuracy")
 _BASELINES = {**_OF_MAJORITY, "loss": "prior_loss"}
 _MOST_ROWS = 25
 
 
 def write_page(folder, report, figures, mistakes, known_texts):
-    """Writes `report.html`, one file that needs no network.
+    """Writes `report.html`, a single file that needs no network.
 
     Args:
         folder: path.
         report: Dict, the content of `report.json`.
         figures: Dict of `matplotlib.figure.Figure` by title.
-        mistakes: List of dicts, as `mistakes_of` returns it.
-        known_texts: Held-out texts, or tuples of them, that are in the training rows.
+        mistakes: List of dicts, as from `mistakes_of`.
+        known_texts: Held-out texts, or tuples of texts, that are in the training rows.
     """
     classes = report.get("classes", [])
     labels = [c["label"] for c in classes for _ in range(max(1, c["support"]))]
@@ -36,7 +36,7 @@ def write_page(folder, report, figures, mistakes, known_texts):
         f"Worst of {len(mistakes):,} wrong rows or labels": _table(
             next(iter(mistakes), ()), [row.values() for row in mistakes]
         ),
-        "Labels that may be one": _table(["labels"], like_labels),
+        "Labels that may be the same": _table(["labels"], like_labels),
         f"{len(known):,} held-out rows that were trained on": _table(["text"], known),
     }
     template = importlib.resources.files(__package__).joinpath("report.html")
@@ -64,7 +64,7 @@ def _scores(report):
 
 
 def _table(names, rows):
-    """Returns a table of the first rows, or `""` if there is none."""
+    """Returns a table of the first rows, or `""` if there are none."""
     if not rows:
         return ""
     head = "".join(f"<th>{_text(name)}</th>" for name in names)

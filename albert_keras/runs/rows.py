@@ -1,4 +1,4 @@
-"""Rows of a run: reading them from files, and holding some of them out."""
+"""Rows of a fine-tuning run: reading, holding out, and warnings about them."""
 
 import collections
 import dataclasses
@@ -12,18 +12,18 @@ from albert_keras.runs.reporting import note, warn
 from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.tasks.reading import is_tfds
 
-# Default share of held-out rows, for at least this many different texts.
+# Default share of held-out rows, and the fewest different texts to hold some out.
 DEFAULT_SPLIT = 0.1
 _LEAST_TEXTS = 100
 
-# Above this share of held-out texts in the training rows, scores mislead.
+# If more than this share of held-out texts is in the training rows, scores mislead.
 _MAX_OVERLAP = 0.1
-# Below this share of known pieces the tokenizer is probably of another language.
+# If fewer pieces are known, the tokenizer is probably for another language.
 _MIN_KNOWN_PIECES = 0.8
 
 
 def read_rows(task, source, **options):
-    """Returns `task.read(source, **options)`; prints how many rows were left out."""
+    """Returns `task.read(source, **options)`; prints how many rows it left out."""
     rows = task.read(source, **options)
     if num_skipped := getattr(rows, "num_skipped", 0):
         note(f"{num_skipped} broken rows of '{source}' were left out")
@@ -31,7 +31,7 @@ def read_rows(task, source, **options):
 
 
 def with_reading(task, reading, folder):
-    """Returns the task of a checkpoint or export that reads files as `RowOptions` say."""
+    """Returns the task of a checkpoint or export, with `RowOptions` for its files."""
     columns = reading.given_columns()
     if not hasattr(task, "columns"):
         check_unused(columns, columns, f"'{folder}', which reads no tables of texts")
@@ -41,39 +41,39 @@ def with_reading(task, reading, folder):
 
 
 def fingerprint_rows(source):
-    """Returns the `[path, fingerprint]` of a file or folder of rows, in a list.
+    """Returns a list with the `[path, fingerprint]` of a file or folder of rows.
 
-    Data sets of TFDS do not change: their names are their fingerprints.
+    The name of a TFDS data set is its fingerprint, because the data do not change.
     """
     if is_tfds(source):
         return [[source, source]]
     if pathlib.Path(source).is_dir():
-        # Other files, such as a run in the folder, are not rows.
+        # Other files in the folder, such as a run, are no rows.
         return [[str(source), fingerprint_folder(source, "*/*.txt")]]
-    # They are read as a whole anyway, and hold the labels.
+    # The whole file, which a run reads anyway.
     return fingerprint_files([source], whole=True)
 
 
 def hold_out(task, rows, config, recorded):
-    """Takes held-out rows from the training rows, where a run has no others.
+    """Holds out a part of the training rows if a run has no held-out rows.
 
     Args:
         task: `FinetuningTask`.
-        rows: Dict of the run's rows: `train`, and maybe `validation` and others.
+        rows: Dict of the run's rows: `train`, and optionally `validation` and others.
         config: `FinetuningRunConfig`.
-        recorded: Dict, the `run.json` of a run that is resumed, whose training rows stay
-            the same; else empty.
+        recorded: Dict, the `run.json` of a run that is resumed, whose share is kept; or
+            empty.
 
     Returns:
-        Tuple of `rows` with the changes, and the share that was taken, maybe 0.0.
+        Tuple of the rows, and the share that is held out, which may be 0.0.
 
     Raises:
         ValueError: If the configuration has a share, and there are held-out rows.
     """
     keys = task.split_keys(rows["train"])
-    # Runs of earlier versions record none, and took none.
-    share = recorded.get("validation_split", 0.0) if recorded else None
-    if share is None:
+    if recorded:
+        share = recorded["validation_split"]
+    else:
         num_texts = len({*keys})
         share = _chosen_share(config.validation_split, "validation" in rows, num_texts)
     if not share:
@@ -90,7 +90,7 @@ def hold_out(task, rows, config, recorded):
 def _chosen_share(given, has_held_out, num_texts):
     if given and has_held_out:
         raise ValueError(
-            "Held-out rows are those of a file, or a share of the training rows. "
+            "Held-out rows are from a file, or a share of the training rows. "
             f"Received: validation_split={given} and a file. Remove one."
         )
     if given is None and not has_held_out and num_texts >= _LEAST_TEXTS:
@@ -99,15 +99,15 @@ def _chosen_share(given, has_held_out, num_texts):
 
 
 def split_rows(task, rows, share, seed):
-    """Returns the rows to train on, and about a share of all, drawn by a seed.
+    """Splits rows by a seed; returns the rows to train on, and the held-out share.
 
-    Rows with the same text stay together. Where it is possible, labels are as frequent
-    in both parts as in the whole.
+    Rows with the same text stay together. If possible, labels are as frequent in both
+    parts as in the whole.
     """
     from sklearn.model_selection import train_test_split
 
     keys = task.split_keys(rows)
-    # The first row with each key.
+    # From a key to the first row with it.
     first = {key: row for row, key in reversed([*enumerate(keys)])}
     if math.ceil(share * len(first)) >= len(first):
         raise ValueError(
@@ -127,7 +127,7 @@ def split_rows(task, rows, share, seed):
 
 
 def _strata(rows, positions, share):
-    """Returns the label, or the labels, of rows; None if they cannot be divided."""
+    """Returns the labels of rows for a stratified split; None if it is impossible."""
     labels = getattr(rows, "labels", None)
     if labels is None:
         return None
@@ -138,7 +138,7 @@ def _strata(rows, positions, share):
 
 
 def _take(rows, positions):
-    """Returns some of the rows, a list or a NamedTuple of columns."""
+    """Returns the rows at positions. Rows are a list, or a NamedTuple of columns."""
     if not hasattr(rows, "_replace"):
         return [rows[position] for position in positions]
     columns = {
@@ -150,7 +150,7 @@ def _take(rows, positions):
 
 
 def report_overlap(task, train, held_out):
-    """Prints how many held-out texts are among the training rows too; returns them."""
+    """Prints how many held-out texts are in the training rows too; returns them."""
     known = set(task.text_keys(train))
     keys = task.text_keys(held_out)
     found = [key for key in keys if key in known]
@@ -160,7 +160,7 @@ def report_overlap(task, train, held_out):
 
 
 def warn_of_unknown_pieces(tokenizer, examples):
-    """Warns if the vocabulary lacks many pieces of `Examples`."""
+    """Warns if many pieces of `Examples` are unknown to the vocabulary."""
     encoder = tokenizer.encoder
     others = set(encoder.special_token_ids) - {encoder.unk_token_id}
     token_ids = examples.token_arrays["token_ids"]

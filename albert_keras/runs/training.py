@@ -12,6 +12,7 @@ from albert_keras.options import (
     STEPS,
     Options,
     Range,
+    given_of,
     members_of,
     option,
 )
@@ -28,10 +29,10 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptimizerOptions(Options):
-    """Options of `optimizers.make_optimizer`, for all optimizers, under its names."""
+    """Options of `optimizers.make_optimizer`, with the same names."""
 
     weight_decay: float = option(
-        "weight decay of all but biases and normalizations", 0.01, Range(0, 1)
+        "weight decay, except of biases and normalizations", 0.01, Range(0, 1)
     )
 
     def optimizer_options(self):
@@ -44,40 +45,40 @@ class OptimizerOptions(Options):
 class TrainingOptions(TokenizerOptions, OptimizerOptions):
     """Options of all training runs."""
 
-    run: str = option("folder of the run, which is resumed if it was begun")
+    run: str = option("folder of the run, to begin or to resume")
     num_steps: int | None = option(
-        "optimizer steps (default: of the recipe)", None, STEPS
+        "optimizer steps (default: the recipe's)", None, STEPS
     )
     batch_size: int | None = option(
-        "examples per step (default: of the recipe)", None, BATCH_SIZES
+        "examples per step (default: the recipe's)", None, BATCH_SIZES
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: of the recipe)", None, Range(above=0, maximum=100)
+        "peak learning rate (default: the recipe's)", None, Range(above=0, maximum=100)
     )
     warmup_steps: int | None = option(
-        "steps of linear warm-up (default: of the recipe)", None, Range(0, MAX_STEPS)
+        "steps of linear warm-up (default: the recipe's)", None, Range(0, MAX_STEPS)
     )
     seed: int = option("seed of all random numbers", 0, SEEDS)
     strategy: str = option(
         "devices: default, one; mirrored, all GPUs of this machine; data_parallel, "
-        "devices and machines on JAX (KERAS_BACKEND=jax); tpu (only the lowering of its "
-        "step is tested)",
+        "devices and machines on JAX (KERAS_BACKEND=jax); tpu (a test only compiles its "
+        "step)",
         "default",
         choices=training.STRATEGIES,
     )
     precision: str | None = option("Keras dtype policy", "float32", choices=PRECISIONS)
     micro_batches: int = option(
-        "parts of a batch, one after the other, to save memory",
+        "parts of a batch, computed one after the other to save memory",
         training.TrainerConfig.micro_batches,
         Range(1, 256),
     )
     steps_per_execution: int = option(
-        "steps per call, for accelerators",
+        "steps per call of the compiled function, for accelerators",
         training.TrainerConfig.steps_per_execution,
         Range(1, 10_000),
     )
     jit_compile: bool | None = option(
-        "compile with XLA (default: where there is an accelerator)", None
+        "compile with XLA (default: on accelerators)", None
     )
     steps_per_evaluation: int | None = option(
         "steps between evaluations, each followed by a checkpoint (default: an epoch of "
@@ -86,45 +87,38 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
         STEPS,
     )
     steps_per_checkpoint: int | None = option(
-        "steps between further checkpoints, if runs may be killed", None, STEPS
+        "steps between additional checkpoints, if runs may be killed", None, STEPS
     )
 
 
-# Fields that change a preset, and what the help says of their defaults.
-_CHANGES = {
-    "num_layers": "of the preset",
-    "num_heads": "one for each 64 of --hidden-dim",
-    "embedding_dim": "of the preset",
-    "hidden_dim": "of the preset",
-    "intermediate_dim": "4 * hidden",
-    "num_groups": "of the preset",
-    "num_inner_repetitions": "of the preset",
-    "dropout": "of the preset",
-    "attention_dropout": "--dropout",
-    "max_sequence_length": "of the preset",
-    "initializer_range": "of the preset",
-    "sharing": "of the preset",
-    "rematerialization": "of the preset",
-    **dict.fromkeys(ATTENTION_FIELDS, "of the preset"),
-}
+# Fields that may differ from a preset's.
+_CHANGES = (
+    *("num_layers", "num_heads", "embedding_dim", "hidden_dim", "intermediate_dim"),
+    *("num_groups", "num_inner_repetitions", "dropout", "attention_dropout"),
+    *("max_sequence_length", "initializer_range", "sharing", "rematerialization"),
+    *ATTENTION_FIELDS,
+)
 
 
-def changed_fields(defaults):
+def changed_fields(names, default, **defaults):
     """Returns the `members` of an option that changes fields of `AlbertConfig`.
 
-    `defaults` maps the names of the fields to what the help says of their defaults.
+    Args:
+        names: Names of the fields.
+        default: str. The description of the default in their help.
+        **defaults: The descriptions of some fields that have another one.
     """
+    fields = AlbertConfig.__dataclass_fields__
     helps = {
-        name: f"{AlbertConfig.__dataclass_fields__[name].metadata['help']} "
-        f"(default: {said})"
-        for name, said in defaults.items()
+        name: f"{fields[name].metadata['help']} (default: {defaults.get(name, default)})"
+        for name in names
     }
     return members_of(AlbertConfig, helps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShapeOptions(Options):
-    """The shape of a model.
+    """Configuration of a model: a preset, and changes.
 
     Example:
 
@@ -132,19 +126,23 @@ class ShapeOptions(Options):
     4
     """
 
-    preset: str | None = option(
-        "shape to start from", "albert_base_v2", choices=PRESETS
-    )
+    preset: str | None = option("size of the model", "albert_base_v2", choices=PRESETS)
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the preset's",
-        members=changed_fields(_CHANGES),
+        members=changed_fields(
+            _CHANGES,
+            "the preset's",
+            num_heads="one for each 64 of --hidden-dim",
+            intermediate_dim="4 * hidden",
+            attention_dropout="--dropout",
+        ),
     )
 
     def shape(self, **fixed):
         """Returns the `AlbertConfig`, with further fields `fixed`.
 
-        The width follows where only `hidden_dim` is given: the feed-forward network is
-        four times as wide, and a head has 64 columns, as in the paper.
+        With another `hidden_dim` the feed-forward network is by default four times as
+        wide, and a head has 64 columns, as in the paper.
         """
         options = dict(self.model_options)
         if "hidden_dim" in options:
@@ -154,17 +152,15 @@ class ShapeOptions(Options):
 
 
 def make_trainer(config, strategy, num_steps, **defaults):
-    """Returns a run's `Trainer`; `defaults` are for options that are not given."""
+    """Returns a run's `Trainer`. `defaults` are for options that are not set."""
     options = {"steps_per_log": max(1, min(50, num_steps // 20)), **defaults}
-    for name in _TRAINER_OPTIONS:
-        if getattr(config, name) is not None:
-            options[name] = getattr(config, name)
+    options |= given_of(config, _TRAINER_OPTIONS)
     trainer_config = training.TrainerConfig(num_steps, **options)
     return training.Trainer(config.run, trainer_config, strategy)
 
 
 def check_micro_batches(micro_batches, batch_size, strategy):
-    """Raises a ValueError if a device has fewer examples of a batch than parts."""
+    """Raises a ValueError if a device has fewer examples in a batch than parts."""
     if micro_batches * strategy.num_replicas > batch_size:
         raise ValueError(
             "Each micro-batch of each device needs an example. Received: batch_size="
@@ -173,7 +169,7 @@ def check_micro_batches(micro_batches, batch_size, strategy):
 
 
 def check_fits(tokenizer, model_config, sequence_length):
-    """Raises a ValueError if a vocabulary or a length does not fit a model."""
+    """Raises a ValueError if a vocabulary or a sequence length is too large."""
     if sequence_length > model_config.max_sequence_length:
         raise ValueError(
             f"Rows must fit the model's positions. Received: {sequence_length=}, "
@@ -183,12 +179,11 @@ def check_fits(tokenizer, model_config, sequence_length):
 
 
 def check_unchanged(files, recorded):
-    """Checks that training data are those that a run began with.
+    """Checks that the training data of a run are the same as when it began.
 
     Args:
-        files: List of `[path, fingerprint]`, as `fingerprint_files` returns it.
-        recorded: Dict, the `run.json` of a run that is resumed; else empty. Earlier
-            versions recorded no files; of these runs the paths must stay.
+        files: List of `[path, fingerprint]`, as from `fingerprint_files`.
+        recorded: Dict, the `run.json` of a run that is resumed, or empty.
 
     Raises:
         ValueError: If the content of a file has changed, with its path.

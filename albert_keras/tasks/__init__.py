@@ -1,13 +1,13 @@
-"""Fine-tuning tasks: their data, heads, decoding and metrics.
+"""Fine-tuning tasks: data, heads, decoding and metrics.
 
-Keras and the models are imported inside the functions that use them, because the command
-line lists tasks and their options without the seconds that this takes.
+Functions import Keras and the models when they need them. This takes seconds, which the
+help of the command line must not wait for.
 """
 
 import lazy_loader
 
 from albert_keras.tasks.embedding import EmbeddingTask
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
 from albert_keras.tasks.question_answering import (
@@ -17,7 +17,6 @@ from albert_keras.tasks.question_answering import (
     SQUAD2,
     QuestionAnsweringTask,
 )
-from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging import TAGGING, TaggingTask
 from albert_keras.tasks.text_classification import (
     CHINESE,
@@ -31,7 +30,8 @@ from albert_keras.tasks.text_classification import (
 
 _PAIRS = Columns("text", "label", "text_pair")
 
-# Names of `albert-keras finetune --task`. The last ones are for a user's own files.
+# Tasks by their names for `albert-keras finetune --task`. Names with a hyphen that are no
+# benchmark's are for a user's own files.
 TASKS = {
     **GLUE,
     "imdb": IMDB,

@@ -1,4 +1,4 @@
-"""Base class of fine-tuning tasks: rows, examples, a model, predictions, scores."""
+"""Base class of fine-tuning tasks, and their hyperparameters."""
 
 import abc
 import dataclasses
@@ -6,10 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from albert_keras.config import HEAD_DROPOUT
 from albert_keras.options import check_fields
-from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
-from albert_keras.tasks.recipe import Recipe
 from albert_keras.text import (
     evaluation_batches,
     join_batches,
@@ -19,8 +18,56 @@ from albert_keras.text import (
 )
 from albert_keras.text.text_files import UTF_8, Decoding
 
-# Prediction keeps no gradients, so that larger batches fit.
+# Prediction keeps no gradients, so larger batches fit.
 _EVALUATION_FACTOR = 2
+
+# The most epochs by which `least_steps` lengthens a run on a small file.
+MANY_EPOCHS = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """Hyperparameters of a fine-tuning run.
+
+    Args:
+        learning_rate: float. Peak learning rate of AdamW.
+        batch_size: int. Examples of a step, on average if batches are by length.
+        num_steps: int, or None for `num_epochs` passes over the training rows.
+        warmup_steps: int, or None for 6 % of the steps, as for SST-2 in table 14.
+        sequence_length: int. Maximum number of tokens of an example.
+        num_epochs: int. Used if `num_steps` is None.
+        least_steps: int. A run on a small file has more epochs, at most `MANY_EPOCHS`,
+            until it has this many steps.
+        dropout: float, or None for the checkpoint's. Dropout of hidden values and
+            attention.
+        classifier_dropout: float. Dropout before the head.
+        starts_from: str, or None. Task whose finished run is the best checkpoint.
+
+    Reference: Lan et al. 2020, table 14.
+    """
+
+    learning_rate: float = 2e-5
+    batch_size: int = 32
+    num_steps: int | None = None
+    warmup_steps: int | None = None
+    sequence_length: int = 128
+    num_epochs: int = 3
+    least_steps: int = 1
+    dropout: float | None = None
+    classifier_dropout: float = HEAD_DROPOUT
+    starts_from: str | None = None
+
+    def steps_for(self, num_examples):
+        """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""
+        num_steps = self.num_steps
+        if num_steps is None:
+            most = max(self.num_epochs, MANY_EPOCHS) * num_examples // self.batch_size
+            num_steps = self.num_epochs * num_examples // self.batch_size
+            num_steps = max(1, num_steps, min(self.least_steps, most))
+        warmup_steps = self.warmup_steps
+        if warmup_steps is None:
+            warmup_steps = round(0.06 * num_steps)
+        return num_steps, warmup_steps
 
 
 class PreparedRows(NamedTuple):
@@ -36,22 +83,22 @@ class PreparedRows(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class FinetuningTask(abc.ABC):
-    """A task on labelled text: files to rows, to examples, to a model, to scores.
+    """A task on labelled text: reads rows, makes examples, builds a model, scores it.
 
     A new kind of task is a frozen dataclass with `read`, `prepare`, `build_model`,
-    `score`, `describe` and `rows_of`, and an entry in `TASKS`. The defaults of the other
-    methods are for examples with an array `labels`, maybe one of `label_weights`, and a
-    model with one output an example. Fields declared by `option` are command-line
-    options. README.md shows the use of a task.
+    `score`, `describe` and `rows_of`, and an entry in `TASKS`. The other methods have
+    defaults for examples with an array `labels` and optional `label_weights`, and for a
+    model with one output per example. Fields declared by `option` are command-line
+    options.
 
     Args:
         recipe: `Recipe`.
         files: Dict from `train`, `validation` and `test` to the files of the official
-            folder; further entries are further evaluation sets.
+            folder; other entries are more evaluation sets.
         tfds_name: str, or None. Name of the data set in TensorFlow Datasets.
         tfds_splits: Dict from `train` and `validation` to splits of that data set.
-            Default None: named like `files`, with `validation` for `dev`.
-        decoding: `Decoding` of files. Default: UTF-8, of which all must be valid.
+            Default None: the names of `files`, with `validation` for `dev`.
+        decoding: `Decoding` of files. Default: UTF-8, where an invalid byte is an error.
         tokenizer: A tokenizer of this package, set by `for_run`.
     """
 
@@ -68,11 +115,13 @@ class FinetuningTask(abc.ABC):
     decoding: Decoding = UTF_8
     tokenizer: Any = None
 
-    # Score by which the best checkpoint is chosen, and its maximum.
+    # The score that chooses the best checkpoint, and its maximum.
     main_metric: ClassVar[str] = "accuracy"
     perfect_score: ClassVar[float] = 1.0
-    # Suffixes of files with a row for each row of predictions.
+    # Suffixes of files whose rows predictions can be written beside.
     tables: ClassVar[tuple] = (".jsonl",)
+    # Attributes that are arguments of the model's preprocessor too.
+    packing: ClassVar[tuple] = ()
     # Fields that `for_run` sets and `run.json` records.
     facts: ClassVar[tuple] = ()
 
@@ -83,18 +132,18 @@ class FinetuningTask(abc.ABC):
 
     @abc.abstractmethod
     def read(self, source, *, needs_labels=True):
-        """Returns the rows of a file, or of `"tfds:NAME:SPLIT"`.
+        """Reads the rows of a file, or of `"tfds:NAME:SPLIT"`.
 
-        Rows without labels are an error if it `needs_labels`.
+        With `needs_labels`, rows without labels are an error.
         """
 
     @abc.abstractmethod
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`: rows that are tokenized and packed once."""
+        """Tokenizes and packs rows; returns `PreparedRows`."""
 
     @abc.abstractmethod
     def build_model(self, backbone):
-        """Returns the task's Keras model on a backbone, with a new head."""
+        """Builds the task's Keras model on a backbone, with a new head."""
 
     @abc.abstractmethod
     def score(self, prepared, predictions):
@@ -102,30 +151,27 @@ class FinetuningTask(abc.ABC):
 
     @abc.abstractmethod
     def describe(self, prepared, predictions):
-        """Returns a list of dicts for JSON, one a row.
+        """Returns a list with a dict of JSON values for each row.
 
-        `albert-keras predict` prints `text` of each, and where they exist `text_pair`,
-        `label`, `probabilities` (a dict by label) and `logits`.
+        `albert-keras predict` prints `text`, and if present `text_pair`, `label`,
+        `probabilities` (a dict by label) and `logits`.
         """
 
     @abc.abstractmethod
     def rows_of(self, samples):
-        """Returns rows without labels of samples, texts or tuples.
-
-        The parts of a single sample may be given without the tuple.
-        """
+        """Returns rows without labels of samples: a list of texts, tuples or dicts."""
 
     # === Defaults ===
 
     def for_run(self, rows, tokenizer, **facts):
-        """Returns the task with a tokenizer, and the fields that training rows set.
+        """Returns the task with a tokenizer and the fields that training rows set.
 
-        Those are taken from `facts` instead, if `run_facts` of an earlier run gave them.
+        `facts` are these fields if an earlier run has recorded them; see `run_facts`.
         """
         return dataclasses.replace(self, tokenizer=tokenizer, **facts)
 
     def learner_of(self, model):
-        """Returns the Keras model whose `fit` trains `model`. Default: that itself."""
+        """Returns the Keras model whose `fit` trains `model`. Default: `model`."""
         return model
 
     def run_facts(self):
@@ -138,7 +184,7 @@ class FinetuningTask(abc.ABC):
         return {name: batch[name] for name in names}
 
     def assemble(self, batch):
-        """Returns inputs, labels and maybe weights of a batch of examples, for `fit`."""
+        """Returns inputs, labels and, if there are any, weights of a batch for `fit`."""
         weights = [batch["label_weights"]] if "label_weights" in batch else []
         return (self.features(batch), batch["labels"], *weights)
 
@@ -162,50 +208,50 @@ class FinetuningTask(abc.ABC):
         return predictions
 
     def text_keys(self, rows):
-        """Returns a hashable of each row's text, to find equal texts in two files."""
+        """Returns a hashable key for each row's text, to find equal texts."""
         return list(getattr(rows, "texts", rows))
 
     def split_keys(self, rows):
-        """Returns a hashable of each row; rows with equal ones are held out together."""
+        """Returns a key for each row; rows with equal keys are held out together."""
         return self.text_keys(rows)
 
     def prior_loss(self, prepared):
-        """Returns the loss of the best constant answer, in nats: the labels' entropy."""
+        """Returns the loss of the best constant answer: the labels' entropy, in nats."""
         arrays = prepared.examples.example_arrays | prepared.examples.token_arrays
         return entropy(np.bincount(arrays["labels"], arrays.get("label_weights")))
 
-    def load_model(self, folder):
-        """Returns the model in the preset folder of a finished run."""
-        read_object(folder, "task.json")
-        return registered_class(folder, "task.json").from_preset(str(folder))
-
     def servable(self, model):
-        """Returns a model as it is saved, with a preprocessor if there is one."""
+        """Returns the model with a preprocessor that packs raw text like the task."""
+        model.preprocessor = model.preprocessor_cls(
+            self.tokenizer,
+            sequence_length=self.recipe.sequence_length,
+            **{name: getattr(self, name) for name in self.packing},
+        )
         return model
 
     def has_submission(self, path):
-        """Returns whether a path's name is of the format of the task's server or script.
+        """Returns whether a path names a file for the task's benchmark server or script.
 
-        A task that has one writes it by `write_submission(path, prepared, predictions)`.
+        `write_submission(path, prepared, predictions)` writes it.
         """
         return False
 
     def notes(self, prepared):
-        """Returns log messages about the prepared training set, a list of str."""
+        """Returns messages for the log about the prepared training rows, a list."""
         return []
 
     def fitted(self, prepared, predictions):
-        """Returns a copy with parameters tuned on validation predictions."""
+        """Returns a copy with parameters tuned on predictions for held-out rows."""
         return self
 
     def report(self, prepared, predictions):
-        """Returns details on predictions for `report.json`, a dict."""
+        """Returns further fields of `report.json` about predictions, a dict."""
         return {}
 
     def truths(self, rows):
-        """Returns what may be predicted for each labelled row, lists of str.
+        """Returns the right answers for each labelled row, lists of str.
 
-        They are as `describe` says them, the first one to show.
+        They are spelled as in `describe`. Reports show the first one.
         """
         return []
 
@@ -232,7 +278,8 @@ class FinetuningTask(abc.ABC):
             batch_size: int. Examples of a batch, on average.
             by_length: bool. Whether a batch has examples of similar length; otherwise
                 all are padded to the recipe's length. Default True.
-            multiple: int. Divisor of the batches' numbers of examples. Default 1.
+            multiple: int. The number of examples of each batch is a multiple of it.
+                Default 1.
         """
         longest = self.recipe.sequence_length
         if not by_length:
@@ -253,7 +300,7 @@ class FinetuningTask(abc.ABC):
         return tree.map_structure(lambda *parts: join_batches(rows, parts), *outputs)
 
     def outputs(self, model, examples, batch_size):
-        """Yields numbers of examples, in batches by length, and the model's outputs.
+        """Yields batches by length: the numbers of examples, and the model's outputs.
 
         A batch has twice as many tokens as in training with the same `batch_size`.
         """

@@ -1,4 +1,4 @@
-"""Masked words in raw text, filled by a pretrained model."""
+"""Prediction of masked words in raw text."""
 
 import dataclasses
 import itertools
@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_is_list, check_positive_integer
+from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
-from albert_keras.tasks.reading import PlainTexts
+from albert_keras.tasks.reading import as_columns
 from albert_keras.text import Examples, text_batches
-from albert_keras.text.text_files import UTF_8, Decoding
+from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers.packing import (
     num_special_tokens,
     pack_segments,
@@ -22,7 +23,7 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 
 class Filling(NamedTuple):
-    """A token that may stand in place of a `[MASK]`, and its probability."""
+    """A token for a `[MASK]`, and its probability."""
 
     token: str
     probability: float
@@ -35,16 +36,16 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
         model: `AlbertMaskedLM` or `AlbertPretrainer`; or a preset, folder, name or
             address for `AlbertMaskedLM.from_preset`.
         texts: list of str, each with at least one `[MASK]`.
-        top_k: int. Number of tokens for each mask. Default 5, as transformers' pipeline.
+        top_k: int. Number of tokens for each mask. Default 5, as in transformers.
         tokenizer: A tokenizer of this package. Default: that of the model's preprocessor.
         batch_size: int. Texts of a batch. Default 32.
 
     Returns:
-        For each text a list, for each mask in it a list, of `Filling`, most probable
-        first.
+        List with a list for each text, with a list for each mask in it, of `Filling`,
+        the most probable first.
 
     Raises:
-        TypeError: If the model is of another kind, or `texts` one str.
+        TypeError: If the model is of another kind, or `texts` is a str.
         ValueError: If a text has no `[MASK]`, or is too long for the model.
 
     Example:
@@ -66,21 +67,40 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskedWordsTask(PlainTexts):
-    """Filling of masks as a task; each text must have a `[MASK]`.
+class MaskedWordsTask:
+    """The task of filling masks; each text must have a `[MASK]`.
+
+    Its methods are those of `FinetuningTask` that predict.
 
     Args:
         tokenizer: A tokenizer of this package.
         top_k: int. Number of tokens for each mask.
         decoding: `Decoding` of files.
-        longest: int, or None. Most tokens of a text, special tokens included. Default:
-            the positions of the model's backbone.
+        longest: int, or None. Maximum number of tokens of a text, special tokens
+            included. Default: the number of positions of the backbone.
     """
 
     tokenizer: Any = None
     top_k: int = 5
     decoding: Decoding = UTF_8
     longest: int | None = None
+
+    def rows_of(self, samples):
+        """Returns the texts of samples, which are texts or dicts with a `text`."""
+        (texts,) = as_columns(samples, ("text",))
+        return texts
+
+    def read(self, source, *, needs_labels=False):
+        """Returns the lines of a text file."""
+        return [line.strip() for line in read_lines(source, self.decoding)]
+
+    def prepare(self, rows):
+        """Returns `PreparedRows` without examples."""
+        return PreparedRows(rows, None)
+
+    def has_submission(self, path):
+        """Returns False: predictions are written as a table."""
+        return False
 
     def predict(self, model, prepared, batch_size):
         """Returns what `fill_mask` returns."""
@@ -95,7 +115,7 @@ class MaskedWordsTask(PlainTexts):
         return [filled[row] for row in range(len(rows))]
 
     def describe(self, prepared, predictions):
-        """Returns texts, the best tokens as `label`, and all by mask as `masks`."""
+        """Returns texts, the best tokens as `label`, and all tokens as `masks`."""
         return [
             {
                 "text": text,
@@ -119,7 +139,7 @@ def _check_masks(texts, rows, encoder, max_sequence_length):
 
 
 def _fill(model, rows, encoder, top_k):
-    """Returns the `Filling`s of the masks in a batch of lists of token ids."""
+    """Returns the `Filling`s of the masks in a batch, lists of token ids."""
     from scipy.special import softmax
 
     from albert_keras.train_step import infer
@@ -131,13 +151,13 @@ def _fill(model, rows, encoder, top_k):
     # (batch, length)
     is_mask = features["token_ids"] == encoder.mask_token_id
     num_masks = is_mask.sum(axis=1)
-    # (batch, most masks)
+    # (batch, max_masks)
     features["mask_positions"] = pad_rows(
         offsets_of(num_masks), np.nonzero(is_mask)[1].astype(np.int32), num_masks.max()
     )
     outputs = infer(model, features)
     logits = outputs["mlm_logits"] if isinstance(outputs, dict) else outputs
-    # Without padding, (masks of all texts, vocabulary_size).
+    # Without padding, (num_masks of all texts, vocabulary_size).
     logits = logits[np.arange(num_masks.max()) < num_masks[:, np.newaxis]]
     # A table of embeddings may have more rows than there are tokens.
     logits = logits[:, : encoder.vocabulary_size()]

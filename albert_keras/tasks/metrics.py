@@ -1,12 +1,12 @@
-"""Metrics of classification and regression, by scikit-learn and scipy.
+"""Metrics of classification and regression.
 
 Class ids are int `(num_examples,)`, regression scores float of the same shape.
-scikit-learn and scipy are imported when used, because that takes seconds.
+Functions import scikit-learn and scipy when they need them, because this takes seconds.
 """
 
 import numpy as np
 
-# Relative difference up to which values are equal but for rounding.
+# Values with a smaller relative difference are equal except for rounding.
 _ROUNDING = 1e-12
 
 
@@ -24,14 +24,13 @@ def f1(targets, predictions):
 
 def macro_f1(targets, predictions):
     """Returns the mean F1 of the classes that occur in targets or predictions."""
-    classes = np.union1d(targets, predictions)
-    ids = np.searchsorted(classes, [targets, predictions])
-    report = classification_report(*ids, classes)
-    return float(np.mean([scores["f1"] for scores in report["classes"]]))
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(targets, predictions, average="macro", zero_division=0.0))
 
 
 def matthews(targets, predictions):
-    """Returns Matthews' correlation coefficient; 0.0 if targets or predictions are equal.
+    """Returns Matthews' correlation coefficient; 0.0 if one of them is constant.
 
     Reference: Matthews 1975; for more than two classes Gorodkin 2004.
     """
@@ -65,7 +64,7 @@ METRICS = {
     "spearman": spearman,
 }
 
-# Metrics of regression; the others are for class ids.
+# Metrics of regression. The others are for class ids.
 CORRELATIONS = ("pearson", "spearman")
 
 
@@ -96,22 +95,22 @@ def score(names, targets, logits):
 
 
 def predicted_classes(logits):
-    """Returns the class of the greatest logit, int32 `(num_examples,)`.
+    """Returns the class with the greatest logit, int32 `(num_examples,)`.
 
-    Ties are decided for the lowest class id; see `count_ties`.
+    Among equal logits it is the lowest class id; see `count_ties`.
     """
     return np.argmax(logits, axis=-1).astype(np.int32)
 
 
 def log_probabilities(probabilities):
-    """Returns finite logarithms, which are logits up to a constant of each row."""
+    """Returns finite logarithms. They are logits, except for a constant in each row."""
     return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
 
 def count_ties(logits):
-    """Returns the number of examples with the same greatest logit for several classes.
+    """Returns the number of examples where several classes have the greatest logit.
 
-    Half precision causes some; many mean that the model does not separate classes.
+    Half precision causes some. Many mean that the model does not separate classes.
     """
     is_greatest = logits == logits.max(axis=-1, keepdims=True)
     return int((is_greatest.sum(axis=-1) > 1).sum())
@@ -153,35 +152,13 @@ def majority_accuracy(targets):
 
 
 def entropy(counts):
-    """Returns the entropy, in nats, of classes with these absolute or relative counts.
+    """Returns the entropy in nats of classes, from their absolute or relative counts.
 
-    Of counts `(num_classes, n)` it is the mean over n.
+    For counts `(num_classes, n)` it is the mean over n.
     """
     from scipy.stats import entropy as entropy_of
 
     return float(np.mean(entropy_of(counts)))
-
-
-def multi_label_scores(targets, predictions):
-    """Returns scores of the labels that hold, of which a row has any number.
-
-    Args:
-        targets, predictions: bool `(num_examples, num_labels)`.
-
-    Returns:
-        Dict: `micro_f1`, of all pairs of an example and a label; `macro_f1`, the mean F1
-        of the labels, 0.0 for those that do not occur; `subset_accuracy`, the share of
-        examples whose labels are all right.
-    """
-    from sklearn.metrics import f1_score
-
-    scores = {
-        f"{average}_f1": float(
-            f1_score(targets, predictions, average=average, zero_division=0.0)
-        )
-        for average in ("micro", "macro")
-    }
-    return {**scores, "subset_accuracy": float((targets == predictions).all(1).mean())}
 
 
 def rates(num_targets, num_predictions, num_correct):
@@ -194,15 +171,15 @@ def rates(num_targets, num_predictions, num_correct):
 
 
 def classification_report(targets, predictions, labels):
-    """Returns the confusion matrix and scores by class, as JSON can hold them.
+    """Returns the confusion matrix and the scores of each class, as JSON values.
 
     Args:
         targets, predictions: int `(num_examples,)`, positions in `labels`.
         labels: Sequence of str, the names of the classes.
 
     Returns:
-        Dict: `labels`; `confusion_matrix`, a list of rows, one a target class, of counts
-        by predicted class; `classes`, see `rates_by_label`.
+        Dict: `labels`; `confusion_matrix`, a list with a row for each target class, of
+        the counts of the predicted classes; `classes`, see `rates_by_label`.
     """
     matrix = np.zeros((len(labels), len(labels)), int)
     np.add.at(matrix, (targets, predictions), 1)
@@ -215,7 +192,7 @@ def classification_report(targets, predictions, labels):
 
 
 def rates_by_label(labels, num_targets, num_predictions, num_correct):
-    """Returns a dict for each label: `label`, `rates`, and `support`, its targets.
+    """Returns a dict for each label: `label`, `rates`, and `support`, its rows.
 
     The counts are int `(num_labels,)`.
     """

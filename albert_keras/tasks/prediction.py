@@ -1,4 +1,4 @@
-"""Answers and tags of raw text, by a Keras model with a preprocessor."""
+"""Prediction on raw text with a Keras model that has a preprocessor."""
 
 import dataclasses
 
@@ -14,34 +14,33 @@ from albert_keras.tasks import (
     TextRegressionTask,
 )
 from albert_keras.tasks.embedding import EmbeddingTask
-from albert_keras.tasks.tagging.reading import OUTSIDE
+from albert_keras.tasks.entities import OUTSIDE
 
 BATCH_SIZE = 32
 
 # Names of model classes, which are imported later.
-_ANSWERERS = ("AlbertQuestionAnswerer", "AlbertJointQuestionAnswerer")
 _KINDS = (
     *("AlbertTextClassifier", "AlbertEarlyExitClassifier"),
     *("AlbertTokenClassifier", "AlbertMultipleChoice", "AlbertTextEmbedder"),
-    *_ANSWERERS,
+    *ANSWER_HEADS.values(),
 )
 
 
 def answer_questions(
     model, questions, contexts, *, max_answer_length=30, null_threshold=None
 ):
-    """Returns the answers to questions about texts, of any length.
+    """Returns the answers to questions about texts of any length.
 
-    Long contexts are read in overlapping windows, as fine-tuning runs do.
+    Long contexts are read in overlapping windows, as in fine-tuning runs.
 
     Args:
         model: `AlbertQuestionAnswerer` or `AlbertJointQuestionAnswerer` with a
             preprocessor.
         questions, contexts: lists of str of the same length.
-        max_answer_length: int. Maximum number of tokens of an answer. Default 30, as the
-            original.
-        null_threshold: float or `None`. Null score above which there is no answer, `""`.
-            Default: always answer.
+        max_answer_length: int. Maximum number of tokens of an answer. Default 30, as in
+            the original.
+        null_threshold: float or `None`. Null score above which the answer is `""`.
+            Default: there is always an answer.
 
     Returns:
         List of dicts: `answer`, `null_score`, and `candidates`, dicts of `text`,
@@ -54,7 +53,7 @@ def answer_questions(
     ak.tasks.answer_questions(answerer, ["Who wrote it?"], ["It was written by Ann."])
     ```
     """
-    check_kind(model, *_ANSWERERS)
+    check_kind(model, *ANSWER_HEADS.values())
     check_is_list("questions", questions)
     check_is_list("contexts", contexts)
     if len(questions) != len(contexts):
@@ -78,21 +77,21 @@ def answer_questions(
 
 
 def tag_words(model, sentences):
-    """Returns the tag of each word of sentences, of any length, and the entities.
+    """Returns the tag of each word, and the entities, of sentences of any length.
 
     Args:
         model: `AlbertTokenClassifier` with a preprocessor.
-        sentences: List of lists of words, or of str, which are split into words with
-            punctuation apart, and in Chinese and Japanese text into characters; pass
-            longer Chinese words as lists.
+        sentences: List of lists of words, or of str. A str is split into words and
+            punctuation, and Chinese and Japanese text into characters; pass longer
+            Chinese words as lists.
 
     Returns:
-        List of dicts: `text` (of a list its words with spaces between them), `words`,
-        their `tags`, both as `label`, and with tags of entities, such as `B-PER`,
-        `entities`: dicts of `text`, `type`, `start` and `end` (its characters, so that
-        `text[start:end]` is the entity), and `score`, the mean probability of its tags.
-        Tags are the model's `labels`, or the numbers of classes, as str, if it has none.
-        Words without tokens get `O`, or the first class.
+        List of dicts: `text` (a list's words joined by spaces), `words`, their `tags`,
+        both as `label`, and if the tags are of entities, such as `B-PER`, `entities`:
+        dicts of `text`, `type`, `start` and `end` (characters, so that `text[start:end]`
+        is the entity), and `score`, the mean probability of its tags. Tags are the
+        model's `labels`, or the numbers of classes, as str, if it has none. Words
+        without tokens get `O`, or the first class.
 
     Example:
 
@@ -109,10 +108,7 @@ def tag_words(model, sentences):
 
 
 def task_of(model):
-    """Returns the task of a model with a preprocessor, to predict with.
-
-    It is a `FinetuningTask`.
-    """
+    """Returns the `FinetuningTask` to predict with a model that has a preprocessor."""
     from albert_keras import models
 
     check_kind(model, *_KINDS)
@@ -136,8 +132,8 @@ def task_of(model):
         return MultipleChoiceTask(**options)
     (head,) = (
         name
-        for name, head in ANSWER_HEADS.items()
-        if isinstance(model, head.model_class)
+        for name, kind in ANSWER_HEADS.items()
+        if isinstance(model, getattr(models, kind))
     )
     return QuestionAnsweringTask(
         head=head, doc_stride=preprocessor.doc_stride, **options
@@ -159,7 +155,7 @@ def _classification_of(model, labels, options):
 
 
 def check_kind(model, *names):
-    """Raises a TypeError if a model is of none of the classes with these names."""
+    """Raises a TypeError if a model's class has none of these names."""
     from albert_keras import models
 
     if not isinstance(model, tuple(getattr(models, name) for name in names)):
@@ -170,7 +166,7 @@ def check_kind(model, *names):
 
 
 def preprocessor_of(model):
-    """Returns the preprocessor of a model, which must have one."""
+    """Returns the preprocessor of a model, or raises a ValueError if it has none."""
     if model.preprocessor is None:
         raise ValueError(
             "Text needs a tokenizer. Received: "

@@ -1,38 +1,13 @@
-"""Rows of JSON lines and TFDS, and checks that several tasks share."""
+"""Reader of JSON lines and TFDS, and checks of rows and samples for all tasks."""
 
 import itertools
 
 from albert_keras.checks import check_is_list, shortened, shown
-from albert_keras.tasks.finetuning import PreparedRows
-from albert_keras.text.text_files import UTF_8, read_json_lines, read_lines
+from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
-# Of rows of files: what a prediction does not read.
+# Keys of rows that predictions ignore.
 _UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
-
-
-class PlainTexts:
-    """Mixin of tasks of texts without labels: methods of `FinetuningTask` that predict.
-
-    The task is a dataclass with a `decoding`.
-    """
-
-    def rows_of(self, samples):
-        """Returns the samples, str, or dicts with such a `text`."""
-        (texts,) = as_columns(samples, ("text",))
-        return texts
-
-    def read(self, source, *, needs_labels=False):
-        """Returns the lines of a text file."""
-        return [line.strip() for line in read_lines(source, self.decoding)]
-
-    def prepare(self, rows):
-        """Returns `PreparedRows` of the texts alone."""
-        return PreparedRows(rows, None)
-
-    def has_submission(self, path):
-        """Returns False: predictions are written as a table."""
-        return False
 
 
 def is_tfds(source):
@@ -41,7 +16,7 @@ def is_tfds(source):
 
 
 def read_json_rows(source, decoding=UTF_8):
-    """Yields the place, for errors, and the dict of each row of JSON lines or TFDS."""
+    """Yields the place (for errors) and dict of each row of JSON lines or TFDS."""
     if is_tfds(source):
         for number, row in read_tfds_examples(source):
             yield f"'{source}', row {number}", row
@@ -51,7 +26,7 @@ def read_json_rows(source, decoding=UTF_8):
 
 
 def first_of(row, keys):
-    """Returns the value of the first of `keys` that a dict has, or None."""
+    """Returns the first value of a dict under one of `keys` that is not None, or None."""
     return next((row[key] for key in keys if row.get(key) is not None), None)
 
 
@@ -59,11 +34,11 @@ def as_columns(samples, *names, optional=None):
     """Returns the parts of samples, such as questions and contexts, as lists.
 
     Args:
-        samples: List of tuples with a part for each name, or of dicts; a single part may
-            stand alone. Or the parts of one sample, if all are str, as from a command
-            line.
-        *names: Tuples of str. Names of each part, of which a dict has one.
-        optional: One of `names`, whose part may be absent, or None. Default None.
+        samples: List of tuples with a part for each name, or of dicts; or of parts, if
+            there is only one name. Or the parts of one sample, if all are str, as from a
+            command line.
+        *names: Tuples of str. For each part, the names that it may have in a dict.
+        optional: One of `names`, for a part that may be absent, or None. Default None.
     """
     check_is_list("samples", samples)
     is_tuple = isinstance(samples, tuple)
@@ -83,7 +58,7 @@ def as_columns(samples, *names, optional=None):
 
 
 def _parts_of(sample, names, optional):
-    """Returns the parts of a sample in the order of `names`, `None` if one is absent."""
+    """Returns the parts of a sample in the order of `names`, None for an absent part."""
     required = tuple(keys for keys in names if keys != optional)
     if isinstance(sample, str) and len(required) == 1:
         sample = (sample,)
@@ -105,24 +80,21 @@ def _parts_of(sample, names, optional):
 
 
 def check_keys(sample, *names):
-    """Raises a ValueError if a sample has keys that are not in `names`.
-
-    Names of rows and of their labels may be there.
-    """
+    """Raises a ValueError if a sample has keys other than `names`, ids and labels."""
     known = dict.fromkeys(itertools.chain(*names))
     unknown = [key for key in sample if key not in known and key not in _UNREAD]
     if unknown:
         raise ValueError(
             f"A sample must have no other keys than {', '.join(known)}. Received: "
-            f"{shortened(', '.join(map(str, unknown)))}. Leave out what is not read."
+            f"{shortened(', '.join(map(str, unknown)))}. Remove the others."
         )
 
 
 def labels_or_none(labels, places, rule):
-    """Returns the labels of rows, or None if no row has one; raises if only some have.
+    """Returns the labels of rows, or None if no row has one; an error if only some have.
 
     Args:
-        labels: list of the label, or None, of each row.
+        labels: list of each row's label, or None.
         places: list of str. Place of each row, for the error.
         rule: str, such as "questions must have answers".
     """
@@ -137,7 +109,7 @@ def labels_or_none(labels, places, rule):
 
 
 def check_labelled(labels, source, needed):
-    """Checks that rows have labels, named by `needed`: "a tag for each word"."""
+    """Checks that rows have labels. `needed` describes them: "a tag for each word"."""
     if labels is None:
         raise ValueError(
             f"Training and evaluation need {needed}. Received: '{source}', without."

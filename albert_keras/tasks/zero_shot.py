@@ -1,4 +1,4 @@
-"""Classification without training, by a classifier of entailment."""
+"""Classification with labels that were not trained on, by an entailment classifier."""
 
 import dataclasses
 
@@ -7,30 +7,29 @@ import numpy as np
 from albert_keras.checks import check_is_list, shown
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
-from albert_keras.tasks.text_classification import (
-    TextClassificationTask,
-)
+from albert_keras.tasks.text_classification import TextClassificationTask
 
 TEMPLATE = "This example is {}."
 
 
 def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
-    """Returns the task of labels that a classifier of entailment was not trained on.
+    """Returns a classification task for labels that the model was not trained on.
 
-    A label is as probable as the text entails the template with it. The probabilities
-    are those of the zero-shot pipeline of transformers.
+    The probability of a label is that of the text entailing the template with the label.
+    Probabilities equal those of transformers' zero-shot pipeline.
 
     Args:
-        model: `AlbertTextClassifier` with a preprocessor, and labels of which one begins
-            with `entail`, as of MNLI.
+        model: `AlbertTextClassifier` with a preprocessor and a label that begins with
+            `entail`, as for MNLI.
         labels: List of str.
-        template: str with `{}` for a label. Default that of transformers.
-        multi_label: bool. Whether several labels may hold: then each has its probability
-            of entailment against the first label of the model (against the last one, if
-            the first is entailment). A single label has it in any case.
+        template: str with `{}` for a label. Default: that of transformers.
+        multi_label: bool. Whether a text may have several labels. Each label then has
+            the probability of entailment against the first label of the model, or
+            against the last one if the first is entailment. This is also so for a
+            single label.
 
     Raises:
-        TypeError, ValueError: If the model or an argument is none of these.
+        TypeError, ValueError: If the model or an argument is another.
 
     Reference: Yin et al. 2019, Benchmarking zero-shot text classification, arXiv
     1909.00161.
@@ -51,7 +50,7 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
     found = [number for number, name in enumerate(names) if name.startswith("entail")]
     if not found or activation_of(model) is not keras.activations.linear:
         raise ValueError(
-            "New labels need a classifier that gives logits of a label that begins with "
+            "New labels need a classifier with logits of a label that begins with "
             f"`entail`, as one for MNLI. Received: {type(model).__name__} with labels="
             f"{shown(names)}, activation={activation_of(model).__name__}."
         )
@@ -68,7 +67,7 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
 
 @dataclasses.dataclass(frozen=True)
 class ZeroShotTask(TextClassificationTask):
-    """New labels; predictions are their probabilities. Made by `zero_shot_task`."""
+    """New labels, made by `zero_shot_task`. Predictions are probabilities of labels."""
 
     template: str = TEMPLATE
     entailment: int = 0
@@ -77,8 +76,8 @@ class ZeroShotTask(TextClassificationTask):
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows` of all pairs of a text and a label, text by text."""
         if rows.pairs is not None:
-            raise ValueError("Labels are of single texts. Received: pairs of texts.")
-        # Of a pair that is too long the text is cut, and never a label of half a row.
+            raise ValueError("Labels are for single texts. Received: pairs of texts.")
+        # In a pair that is too long the text is cut, unless a label fills half a row.
         pairs = [self.template.replace("{}", label) for label in self.labels]
         pairs *= len(rows.texts)
         texts = [text for text in rows.texts for _ in self.labels]

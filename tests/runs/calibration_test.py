@@ -62,7 +62,7 @@ def test_a_calibrated_rule_is_used_and_can_be_overridden(run, rows, call, fail):
     _check_calibrated_file(run, rows, call)
 
     line = fail("evaluate", run, "--data", rows, "--exit-patience", 2)
-    assert "need --exit-rule. Received: exit_patience" in line
+    assert "only with --exit-rule. Received: exit_patience" in line
     line = fail("evaluate", run, "--data", rows, "--exit-rule", "confidence")
     assert "confidence must have a positive `threshold`" in line
     assert "at least 299 rows" in fail("calibrate", run, "--data", rows)

@@ -11,8 +11,8 @@ from albert_keras.runs import (
     PretrainingRunConfig,
     RunFolder,
 )
+from albert_keras.runs.finetuning import load_backbone
 from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.starting_models import load_backbone
 from albert_keras.tokenizers import load_tokenizer
 from tests.cli.conftest import call, fail, vocabulary
 

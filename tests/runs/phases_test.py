@@ -7,7 +7,7 @@ import pytest
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig
-from albert_keras.runs.phases import RunPhases
+from albert_keras.runs.pretraining import RunPhases
 from albert_keras.training.checkpoints import CheckpointFolder
 from tests.helpers import max_difference
 

@@ -16,7 +16,7 @@ from albert_keras.tasks import (
     TextClassificationTask,
 )
 from albert_keras.tasks.masked_words import MaskedWordsTask
-from albert_keras.tasks.tagging.reading import PredictedTags
+from albert_keras.tasks.tagging import PredictedTags
 from albert_keras.tasks.text_classification import LabelledTexts
 from albert_keras.text.tables import read_table
 

@@ -85,7 +85,7 @@ def test_options_override_a_recipe():
     lamb = [*words, "--optimizer", "lamb"]
     recipe, config = chosen(*lamb, "--learning-rate", 0.003)
     assert (recipe.optimizer, recipe.learning_rate) == ("lamb", 0.003)
-    with pytest.raises(ValueError, match="0.002 is of adamw"):
+    with pytest.raises(ValueError, match="0.002 is for adamw"):
         chosen(*lamb)
     _, config = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
     assert config.data_options["sequence_length"] == 61

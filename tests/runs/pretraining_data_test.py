@@ -7,13 +7,13 @@ import pytest
 
 from albert_keras.config import AlbertConfig
 from albert_keras.pretraining import PretrainingDataConfig, read_description
-from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import (
+from albert_keras.runs.pretraining import (
     check_data,
     example_config,
     fingerprint_data,
     read_config,
 )
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers import load_tokenizer
 
@@ -71,7 +71,7 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
 )
 def test_options_that_come_too_late(prepared, kind, config, received):
     data = prepared / kind
-    with pytest.raises(ValueError, match=f"go with `text`. Received: {received}"):
+    with pytest.raises(ValueError, match=f"need `text`. Received: {received}"):
         example_config(data, options(data, **config))
 
 

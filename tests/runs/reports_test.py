@@ -8,9 +8,9 @@ import re
 import pytest
 
 from albert_keras.analysis import plot_confusion_matrix
+from albert_keras.runs.finetuning import fit_seeds, summarize
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.report_page import write_page
-from albert_keras.runs.seeds import fit_seeds, summarize
 from albert_keras.training import TrainingCollapsedError
 
 LABELS = ["good", "Good ", "<i>bad</i>", "label 1", "label 2"]

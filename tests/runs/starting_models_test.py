@@ -12,14 +12,14 @@ from albert_keras.models import (
     AlbertTextClassifier,
 )
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.starting_models import (
-    PretrainingStart,
+from albert_keras.runs.finetuning import (
     add_exits_to_classifier,
     freeze,
     load_backbone,
 )
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.pretraining import build_model, load_start
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from tests.helpers import max_difference
 
 
@@ -40,8 +40,8 @@ def config(preset, **options):
 def test_a_backbone_alone_gets_new_heads_in_pretraining(preset, tmp_path):
     preset[1].save_to_preset(str(tmp_path))
     options = {"run": "run", "data": "data", "checkpoint": str(tmp_path)}
-    start = PretrainingStart(PretrainingRunConfig(**options), vocabulary_size=61)
-    model = start.build(PretrainingTask())
+    start = load_start(PretrainingRunConfig(**options), vocabulary_size=61)
+    model = build_model(PretrainingTask(), *start)
     weights = model.backbone.get_weights()
     assert max_difference(weights, preset[1].get_weights()) == 0
     assert model.pair_head is not None
@@ -49,10 +49,11 @@ def test_a_backbone_alone_gets_new_heads_in_pretraining(preset, tmp_path):
 
 def test_a_pair_head_of_other_classes_is_new(preset, capsys):
     options = {"run": "run", "data": "data", "checkpoint": str(preset[0])}
-    start = PretrainingStart(PretrainingRunConfig(**options), vocabulary_size=61)
-    same, other = (start.build(PretrainingTask(p)) for p in ("distant", "ternary"))
+    start = load_start(PretrainingRunConfig(**options), vocabulary_size=61)
+    tasks = PretrainingTask("distant"), PretrainingTask("ternary")
+    same, other = (build_model(task, *start) for task in tasks)
     assert "has 2 classes and not 3" in capsys.readouterr().err
-    before = start.checkpoint.pair_head.get_weights()
+    before = start[1].pair_head.get_weights()
     assert max_difference(same.pair_head.get_weights(), before) == 0
     assert other.pair_head.units == 3
     masked_words = (model.mlm_head.get_weights() for model in (same, other))
@@ -78,7 +79,7 @@ def test_attention_of_a_checkpoint_can_change(preset):
     pretraining = PretrainingRunConfig(
         run="run", data="data", checkpoint=str(preset[0]), **options
     )
-    shapes = PretrainingStart(pretraining, 61).shape, finetuned.albert_config
+    shapes = load_start(pretraining, 61)[0], finetuned.albert_config
     expected = dataclasses.replace(
         preset[1].albert_config, attention="block", block_size=3
     )
@@ -118,7 +119,7 @@ def test_exits_begin_with_the_head_of_a_finished_classifier(preset, tmp_path):
     assert max_difference(kernel, classifier.output_dense.get_weights()[0]) == 0.0
     assert len(model.trainable_variables) == 2
 
-    with pytest.raises(ValueError, match="Exits in two stages.*which is none"):
+    with pytest.raises(ValueError, match="Exits in two stages.*which is not one"):
         add_exits_to_classifier(model, config(preset))
     other = AlbertEarlyExitClassifier(backbone, 3, labels=["x", "y", "z"])
     with pytest.raises(ValueError, match="labels of the cl.*'x'.*which has .*'a'"):

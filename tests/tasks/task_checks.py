@@ -7,10 +7,11 @@ import keras
 import numpy as np
 
 from albert_keras import sample
+from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
 from albert_keras.tasks.question_answering.decoding import Answer
-from albert_keras.tasks.tagging.reading import PredictedTags
+from albert_keras.tasks.tagging import PredictedTags
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from tests.helpers import make_config
 
@@ -80,7 +81,7 @@ def run_task_test(task, rows, tokenizer, tmp_path, *, learned=("accuracy", 0.99)
     model.save_to_preset(str(tmp_path / "model"))
     facts = json.loads(json.dumps(task.run_facts()))
     again = bare.for_run(None, tokenizer, **facts)
-    loaded = again.load_model(tmp_path / "model")
+    loaded = load_checkpoint(tmp_path / "model")
     assert_same(again.predict(loaded, again.prepare(rows), 2), predictions)
     return task, prepared, model, predictions
 

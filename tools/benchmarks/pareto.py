@@ -38,7 +38,7 @@ from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
 from albert_keras.system.files import write_json
 from albert_keras.tasks import PreparedRows
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.text_classification.task import TextTask
 from tools.benchmarks.interleaving import (
     measure_in_turn,
     medians,

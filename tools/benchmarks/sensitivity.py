@@ -40,7 +40,7 @@ from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
 from albert_keras.system.files import write_json
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.text_classification.task import TextTask
 from tools.benchmarks.pareto import EXPORTED, exported_prediction
 
 # Forms of `EXPORTED`, of which the first is what the others are compared with.

@@ -15,8 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.embedding import RetrievalRows
-from albert_keras.tasks.embedding.retrieval import retrieval_scores, search
+from albert_keras.tasks.embedding import RetrievalRows, retrieval_scores, search
 from albert_keras.tasks.metrics import spearman
 from tools.experiments.linear_baseline import TOKENS
 

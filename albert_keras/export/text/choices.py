@@ -10,7 +10,7 @@ from albert_keras.export.text.graph import (
     text_input,
 )
 from albert_keras.tasks import MultipleChoiceTask
-from albert_keras.tasks.multiple_choice.reading import LETTERS
+from albert_keras.tasks.multiple_choice import LETTERS
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
 from albert_keras.tokenizers.ragged import slice_rows
 

@@ -26,7 +26,7 @@ from albert_keras.tasks import (
 )
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.text_classification.task import TextTask
 
 # Beside the graph: the kind of the model, and the fields of its task.
 TASK_FILE = "served_task.json"

@@ -12,7 +12,7 @@ from albert_keras.export.text.graph import (
 from albert_keras.export.text.spans import best_spans, check_scores, choose_answers
 from albert_keras.export.text.windows import cut_windows
 from albert_keras.preprocessors.answer_windows import check_window_lengths
-from albert_keras.tasks import ANSWER_HEADS, QuestionAnsweringTask
+from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
 from albert_keras.tokenizers.tensor_characters import code_points_of
 
@@ -50,7 +50,7 @@ class Questions:
             task.recipe.sequence_length, task.doc_stride, task.max_question_length
         )
         tokenizer = task.tokenizer
-        predictor = ANSWER_HEADS[task.head].predictor(model)
+        predictor = task.predictor(model)
         run = serve_features(predictor)
 
         def find_spans(may_start, may_end, **features):

@@ -1,7 +1,7 @@
 """Extractive question answering."""
 
-from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.task import (
+    ANSWER_HEADS,
     CMRC2018,
     SQUAD,
     SQUAD2,

@@ -1,4 +1,4 @@
-"""Decoding of answers from the scores of windows: texts, probabilities, null scores."""
+"""Decoder of answers: from the scores of windows to texts and null scores."""
 
 import itertools
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from albert_keras.tokenizers.words import spelling_of, whole_words
 
 
 class Candidate(NamedTuple):
-    """A part of a context, from the character at `start`, that may be the answer.
+    """A part of a context that may be the answer. `start` is its first character.
 
-    The score of its start plus that of its end are log-probabilities with the joint head,
-    logits with the plain one. The probability is the softmax of the scores over the
-    question's candidates.
+    The score is the sum of the scores of start and end: log-probabilities with the joint
+    head, logits with the plain one. The probability is the softmax of the scores over
+    the question's candidates.
     """
 
     text: str
@@ -27,8 +27,7 @@ class Answer(NamedTuple):
 
     Attributes:
         text: str. The best candidate's text; "" if there is no candidate.
-        null_score: float. The higher, the less likely there is an answer; see
-            `decode_answers`.
+        null_score: float. The higher, the less likely is an answer; see `decode_answers`.
         candidates: tuple of `Candidate` with different texts, best first.
     """
 
@@ -41,31 +40,32 @@ class Answer(NamedTuple):
 def decode_answers(questions, windows, batches, *, max_answer_length=30, num_best=20):
     """Finds the best answers to questions from the scores of their windows.
 
-    A span is valid if it lies in the context, does not end before its start, is at most
-    `max_answer_length` tokens long, and starts where no other window has more context.
-    Each window gives its `num_best` best valid spans (of equal ones those that start,
-    then end, first), and each question takes the best ones with different texts, extended
-    to whole words. A question without valid spans is answered by "".
+    A span is valid if it is in the context, does not end before its start, has at most
+    `max_answer_length` tokens, and starts where no other window has more context. Each
+    window gives its `num_best` best valid spans; among equal scores the first start, then
+    the first end. Each question takes the best spans with different texts, extended to
+    whole words. The answer to a question without valid spans is "".
 
     There are two kinds of scores, recognized by the names of the outputs:
 
     *   `start_logits` and `end_logits` `(batch, length)` of `AlbertQuestionAnswerer`.
         The score of a span is their sum, not normalized, as in the original. The null
-        score is that of [CLS] as a span, the minimum over the windows, minus the best
-        span's score (minus 0 without spans): BERT's null odds.
-    *   Those of `AlbertJointQuestionAnswerer.beam_model`. The null score is the minimum
-        of `answerability_logits` over the windows.
+        score is BERT's null odds: the score of [CLS] as a span, the minimum over the
+        windows, minus the score of the best span, or 0 without spans.
+    *   The outputs of `AlbertJointQuestionAnswerer.beam_model`. The null score is the
+        minimum of `answerability_logits` over the windows.
 
     Args:
         questions: list of `Question`.
         windows: Their `AnswerWindows`, made without answers.
         batches: Iterable of tuples `(rows, outputs)`: numbers of windows, int `(batch,)`,
-            and the dict of a model's outputs for them. In any order; each window once.
+            and the dict of a model's outputs for them. Each window comes once, in any
+            order.
         max_answer_length: int. Maximum number of tokens of an answer. Default 30.
         num_best: int. Maximum number of candidates of a question. Default 20.
 
     Returns:
-        List of `Answer`, one a question.
+        List with an `Answer` for each question.
 
     Raises:
         ValueError: If a score is NaN or +inf, as from a diverged model.
@@ -101,9 +101,9 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
 def apply_threshold(answers, threshold):
     """Returns the answers' texts by question id, "" above the threshold.
 
-    A question is not answered if its null score is greater than `threshold`, as in the
-    official script; the original's code does not answer at an equal one either. With
-    None, all questions are answered.
+    A question has no answer if its null score is greater than `threshold`, as in the
+    official script (the original's code compares with >=). With None, all questions have
+    an answer.
 
     Example:
 
@@ -111,9 +111,8 @@ def apply_threshold(answers, threshold):
     >>> apply_threshold(answers, 0.0)
     {'1': 'yes', '2': ''}
     """
-    if threshold is None:
-        return {answer.id: answer.text for answer in answers}
-    return {a.id: "" if a.null_score > threshold else a.text for a in answers}
+    limit = np.inf if threshold is None else threshold
+    return {a.id: "" if a.null_score > limit else a.text for a in answers}
 
 
 def _spans_of_logits(windows, rows, outputs, max_answer_length, num_best):
@@ -125,12 +124,12 @@ def _spans_of_logits(windows, rows, outputs, max_answer_length, num_best):
     may_start, may_end = _limits(windows, rows, start_logits.shape[1])
     start_logits = np.where(may_start, start_logits, -np.inf)
     end_logits = np.where(may_end, end_logits, -np.inf)
-    # The ends that each start may have, (batch, length, max_answer_length).
+    # The ends for each start, (batch, length, max_answer_length).
     beyond = [(0, 0), (0, max_answer_length - 1)]
     end_logits = np.lib.stride_tricks.sliding_window_view(
         np.pad(end_logits, beyond, constant_values=-np.inf), max_answer_length, axis=1
     )
-    # The best spans begin at the starts that are best with their best ends.
+    # The best spans begin at the best starts, compared with their best ends.
     order = np.argsort(-(start_logits + end_logits.max(axis=2)), axis=1, kind="stable")
     # (batch, num_best, 1)
     starts = np.sort(order[:, :num_best], axis=1)[:, :, np.newaxis]
@@ -155,7 +154,7 @@ def _spans_of_beam(windows, rows, outputs, max_answer_length, num_best):
 
 
 def _limits(windows, rows, length):
-    """Returns where answers may start and end in windows, two bool `(batch, length)`."""
+    """Returns where answers may start, and may end, each bool `(batch, length)`."""
     offsets = windows.examples.offsets
     positions = offsets[rows][:, np.newaxis] + np.arange(length)
     is_token = positions < offsets[rows + 1][:, np.newaxis]
@@ -207,7 +206,7 @@ def best_candidates(context, positions, num_best):
     chosen, spelling = {}, spelling_of(context)
     for start, end, score in positions:
         # A last token without characters ends where the next word begins. An empty text
-        # would mean that there is no answer.
+        # would mean that the question has no answer.
         if text := context[start:end].rstrip():
             start, end = whole_words(spelling, start, start + len(text))
             chosen.setdefault(context[start:end], (start, score))
@@ -225,7 +224,7 @@ def best_candidates(context, positions, num_best):
 
 
 def _check_scores(questions, windows, rows, outputs):
-    """Checks that the scores of all tokens of windows are numbers or -inf."""
+    """Checks that the scores of all tokens in windows are numbers or -inf."""
     lengths = windows.examples.lengths[rows]
     for name, output in outputs.items():
         output = output.reshape(len(rows), -1)

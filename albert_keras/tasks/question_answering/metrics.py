@@ -1,4 +1,4 @@
-"""Metrics of SQuAD 1.1, SQuAD 2.0 and CMRC 2018, as the official scripts compute them."""
+"""Metrics of SQuAD 1.1, SQuAD 2.0 and CMRC 2018, equal to the official scripts."""
 
 import collections
 import difflib
@@ -9,8 +9,8 @@ import numpy as np
 
 from albert_keras.preprocessors.answer_spans import normalize_answer
 
-# Characters that the official script ignores. Its list also has "……", which it never
-# finds, because it compares single characters.
+# Characters that CMRC's script ignores. Its list also has "……", which it never finds,
+# because it compares single characters.
 _WITHOUT_MARKS = str.maketrans(
     "", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』"
 )
@@ -19,7 +19,7 @@ _CHINESE = "\u4e00-\u9fa5"
 _RUN = rf"[^\s{_CHINESE},;@#$%&?!()\[\]{{}}<>\"'—]+"
 _SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
 
-# Words of contexts, for random spans: in Chinese each character.
+# Words of contexts, for random spans. A Chinese character is a word.
 _WIDE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
@@ -33,8 +33,8 @@ def squad_v1_metrics(questions, predictions):
             prediction scores 0; other ids are ignored.
 
     Returns:
-        Dict: `exact_match` and `f1`, in percent; `total`, the number of questions, and
-        `missing`, the number of those without prediction.
+        Dict: `exact_match` and `f1`, in percent; `total`, the number of questions; and
+        `missing`, the number of questions without prediction.
 
     Example:
 
@@ -51,30 +51,30 @@ def squad_v1_metrics(questions, predictions):
 def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
     """Returns exact match and F1 as SQuAD 2.0 defines them.
 
-    The right prediction for a question without answer is "". With null scores, the best
-    threshold is found too: the null score up to which questions are answered. If no
-    answer at all is best it is 0.0, as in the official script.
+    The right prediction for a question without answer is "". With null scores it also
+    finds the best threshold: the greatest null score of a question with an answer. It is
+    0.0 if no answer at all is best, as in the official script.
 
     Args:
         questions: list of `Question`, labelled.
-        predictions: Dict from question ids to predicted texts, without a threshold if
-            null scores are given. A question without prediction scores 0 at all
+        predictions: Dict from question ids to predicted texts, before a threshold if
+            there are null scores. A question without prediction scores 0 at all
             thresholds (the official script skips it); other ids are ignored.
-        null_scores: Dict from question ids to numbers, the higher the less likely there
-            is an answer, or None.
-        threshold: float, or None. Null score above which the prediction counts as "" for
+        null_scores: Dict from question ids to numbers, or None. The higher a number, the
+            less likely is an answer.
+        threshold: float, or None. Null score above which a prediction counts as "" for
             `exact` and `f1`. The official script's default is 1.0.
 
     Returns:
-        Dict, scores in percent: `exact`, `f1`, `total`; `HasAns_exact`, `HasAns_f1`,
-        `HasAns_total` of questions with an answer, `NoAns_...` of the others, if there
-        are any; with null scores `best_exact`, `best_exact_thresh`, `best_f1`,
-        `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
+        Dict, scores in percent: `exact`, `f1`, `total`; if there are such questions,
+        `HasAns_exact`, `HasAns_f1`, `HasAns_total` of questions with an answer and
+        `NoAns_...` of the others; with null scores `best_exact`, `best_exact_thresh`,
+        `best_f1`, `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
 
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
     """
-    # Answers that are only punctuation or articles count as no answer.
+    # An answer of punctuation or articles alone counts as no answer.
     golds = [
         [text for text, _ in question.answers if normalize_answer(text)] or [""]
         for question in questions
@@ -103,18 +103,18 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
 def cmrc_metrics(questions, predictions):
     """Returns exact match and F1 as CMRC 2018 defines them.
 
-    Case and Chinese punctuation are ignored. F1 is that of the longest common run of
+    Case and Chinese punctuation are ignored. F1 counts the longest common sequence of
     segments: Chinese characters, and other text between them, split at spaces and marks.
-    The official script splits other text with NLTK, which differs for 18 of the 4,933
-    answers of the development and trial sets, and changes none of the F1 scores of their
-    last answers against the others.
+    The official script splits other text with NLTK. This differs for 18 of the 4,933
+    answers of the development and trial sets, and changes no F1 score of their last
+    answers against the others.
 
     Args:
         questions, predictions: As for `squad_v1_metrics`.
 
     Returns:
-        Dict of `squad_v1_metrics`, and `average` of `exact_match` and `f1`, by which
-        systems are ranked.
+        Dict as of `squad_v1_metrics`, and `average`, the mean of `exact_match` and `f1`,
+        which ranks systems.
 
     Example:
 
@@ -133,9 +133,12 @@ def cmrc_metrics(questions, predictions):
 
 
 def random_spans(questions, seed=0):
-    """Draws a span of whole words for each `Question`, as long as a random answer.
+    """Returns a random span of words for each `Question`, as long as a random answer.
 
-    In Chinese each character is a word. Returns a dict from ids to spans.
+    In Chinese each character is a word.
+
+    Returns:
+        Dict from ids to spans.
     """
     draw = random.Random(seed)
     lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]
@@ -152,8 +155,8 @@ def random_spans(questions, seed=0):
 def _mean_scores(questions, predictions, measures):
     """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
 
-    `measures` is a dict from a name to a function of a right answer and a prediction. Of
-    several right answers the best score counts.
+    `measures` is a dict from names to functions of a right answer and a prediction. If a
+    question has several right answers, the best score counts.
     """
     golds = [[text for text, _ in question.answers] for question in questions]
     scores = {
@@ -174,7 +177,7 @@ def _f1_of_counts(num_common, num_gold, num_predicted):
 
 
 def _best_scores(measure, questions, golds, predictions):
-    """Returns the best score of each prediction over `golds`, its right answers."""
+    """Returns each prediction's best score over `golds`, the lists of right answers."""
     scores = np.zeros(len(questions))
     for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
         if question.id in predictions:
@@ -215,7 +218,7 @@ def _without_marks(text):
 
 
 def _f1_or_agreement(gold, predicted):
-    """Returns the F1; if one text has no words, whether the other has none either."""
+    """Returns the F1, or whether both texts have no words if one has none."""
     if normalize_answer(gold) and normalize_answer(predicted):
         return _f1(gold, predicted)
     return _exact(gold, predicted)
@@ -235,8 +238,8 @@ def _grouped(scores, has_answer):
 
 def _best_threshold(questions, scores, predictions, null_scores):
     """Returns the best score, in percent, and its threshold."""
-    # Starts with no answers, and answers the questions by rising null score; those of
-    # equal ones in the order of the dict.
+    # Starts without answers, then answers the questions in the order of null scores, and
+    # equal null scores in the order of the dict.
     rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
     ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
     gains = [sum(not questions[row].answers for row in rows.values())]

@@ -1,4 +1,4 @@
-"""Questions about texts: JSON files of SQuAD and CMRC 2018, tables, and TFDS."""
+"""Reader of questions about texts: JSON of SQuAD and CMRC 2018, tables, and TFDS."""
 
 import itertools
 import pathlib
@@ -10,18 +10,21 @@ from albert_keras.tasks.reading import is_tfds, read_json_rows
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8
 
-# Tables of questions without answers.
+# Suffixes of tables of questions, which have no answers.
 TABLES = (".csv", ".tsv", ".jsonl")
 
 
 def read_questions(path, decoding=UTF_8):
-    """Reads questions in the layout of SQuAD 1.1 or 2.0, or without answers of tables.
+    """Reads questions in SQuAD's layout, or questions without answers from a table.
 
     Args:
-        path: str or path of a JSON file, of SQuAD, CMRC 2018 or your own. Or
-            `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
-            Answers may be absent. Or a table, one of `TABLES`, with the columns
-            `question`, `context`, in JSON lines maybe a list, and maybe `id`.
+        path: str or path, one of:
+
+            *   a JSON file in the layout of SQuAD 1.1 or 2.0, which CMRC 2018 has too;
+                answers may be absent;
+            *   `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`;
+            *   a table with one of the suffixes `TABLES` and the columns `question`,
+                `context` (in JSON lines also a list) and optionally `id`.
         decoding: `Decoding` of the file.
 
     Returns:
@@ -54,7 +57,7 @@ def read_questions(path, decoding=UTF_8):
 
 
 def each_context(contexts):
-    """Returns the contexts of a question, of which there may be a list."""
+    """Returns the contexts of a question, given as a text or a list of texts."""
     contexts = [contexts] if isinstance(contexts, str) else contexts
     is_list = isinstance(contexts, list | tuple) and contexts
     if not is_list or not all(isinstance(context, str) for context in contexts):
@@ -66,7 +69,7 @@ def each_context(contexts):
 
 
 def _read_table(path, decoding):
-    """Yields the place (for errors), contexts and entry of each question."""
+    """Yields the place (for errors), contexts and JSON object of each question."""
     rows = read_table(path, columns=("question", "context"), decoding=decoding)
     for number, row in rows:
         place, context = f"'{path}', line {number}", row["context"]
@@ -126,15 +129,12 @@ _JSON_NAMES = {
 
 
 def _take(entry, name, kind, place, default=None):
-    """Returns a value of a JSON object, checked for its type."""
+    """Returns a value of a JSON object, and checks its type."""
     value = entry.get(name, default) if isinstance(entry, dict) else None
     # `isinstance` would take a bool for an int.
     if type(value) is not kind:
-        received = repr(entry if value is None else value)
-        if len(received) > 80:
-            received = f"{received[:80]}..."
         raise ValueError(
             f"`{name}` must be a JSON {_JSON_NAMES[kind]}, in SQuAD's layout. "
-            f"Received: {place}: {received}."
+            f"Received: {place}: {shown(entry if value is None else value)}."
         )
     return value

@@ -1,8 +1,9 @@
-"""Extractive question answering: SQuAD 1.1 and 2.0, CMRC 2018, and files like them."""
+"""Extractive question answering: SQuAD 1.1 and 2.0, CMRC 2018, and similar files."""
 
 import dataclasses
 import math
 import pathlib
+import weakref
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
@@ -13,13 +14,12 @@ from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.system.files import write_json
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.decoding import (
     apply_threshold,
     decode_answers,
 )
-from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
     random_spans,
@@ -32,11 +32,21 @@ from albert_keras.tasks.question_answering.reading import (
     read_questions,
 )
 from albert_keras.tasks.reading import as_columns
-from albert_keras.tasks.recipe import Recipe
+
+# The models of each head. `plain` predicts start and end of the answer independently, and
+# no answer by the score of [CLS], as for SQuAD 1.1. `joint` predicts the end given the
+# start, and whether there is an answer, as for SQuAD 2.0.
+ANSWER_HEADS = {
+    "plain": "AlbertQuestionAnswerer",
+    "joint": "AlbertJointQuestionAnswerer",
+}
+
+# The beam search of each joint model, which is built and compiled once.
+_BEAMS = weakref.WeakKeyDictionary()
 
 
 class _Scoring(NamedTuple):
-    # Function from questions and predicted texts by id to a dict of scores.
+    # Function of questions and of predicted texts by id, which returns a dict of scores.
     measure: Callable
     main_metric: str
     # Whether a question may have no answer.
@@ -45,7 +55,7 @@ class _Scoring(NamedTuple):
 
 SCORINGS = {
     "squad-1.1": _Scoring(squad_v1_metrics, "f1", has_null=False),
-    # At the best threshold, because the run's is only tuned at its end.
+    # At the best threshold, because a run tunes its own only at its end.
     "squad-2.0": _Scoring(squad_v2_metrics, "best_f1", has_null=True),
     "cmrc-2018": _Scoring(cmrc_metrics, "average", has_null=False),
 }
@@ -60,10 +70,10 @@ class QuestionAnsweringTask(FinetuningTask):
         head: str, one of `ANSWER_HEADS`. Both heads can predict that there is no answer.
         doc_stride, max_question_length: See `make_windows`.
         max_answer_length: int. Maximum number of tokens of an answer.
-        null_threshold: float, or None. Null score above which a question is not
-            answered; tuned on validation questions at the end of a run.
+        null_threshold: float, or None. Null score above which a question has no answer;
+            a run tunes it on held-out questions at its end.
 
-    Reference: google-research/albert squad_utils.py, whose defaults these are.
+    Defaults are those of google-research/albert squad_utils.py.
     """
 
     tfds_splits: dict = dataclasses.field(
@@ -71,12 +81,15 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     scoring: str = "squad-1.1"
     head: str = option(
-        "start and end apart, or jointly as for SQuAD 2.0",
+        "plain predicts start and end independently, joint the end given the start, as "
+        "for SQuAD 2.0",
         "plain",
         choices=ANSWER_HEADS,
     )
     doc_stride: int = option(
-        "tokens from one window of a long text to the next", 128, Range(1, 2**16)
+        "tokens from the start of a window of a long text to the next",
+        128,
+        Range(1, 2**16),
     )
     max_question_length: int = option(
         "maximum number of tokens of a question", 64, Range(1, 2**16)
@@ -87,12 +100,20 @@ class QuestionAnsweringTask(FinetuningTask):
     null_threshold: float | None = None
 
     tables: ClassVar[tuple] = TABLES
+    packing: ClassVar[tuple] = ("doc_stride", "max_question_length")
     facts: ClassVar[tuple] = ("null_threshold",)
     perfect_score: ClassVar[float] = 100.0
 
     def __post_init__(self):
         super().__post_init__()
         check_choice("scoring", self.scoring, SCORINGS)
+
+    @property
+    def model_class(self):
+        """The class of the head's models."""
+        from albert_keras import models
+
+        return getattr(models, ANSWER_HEADS[self.head])
 
     @property
     def main_metric(self):
@@ -136,29 +157,28 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
 
     def build_model(self, backbone):
-        model_class = ANSWER_HEADS[self.head].model_class
-        return model_class(backbone, dropout=self.recipe.classifier_dropout)
+        return self.model_class(backbone, dropout=self.recipe.classifier_dropout)
 
-    def servable(self, model):
-        """Adds a preprocessor that packs questions like the task."""
-        model.preprocessor = model.preprocessor_cls(
-            self.tokenizer,
-            sequence_length=self.recipe.sequence_length,
-            doc_stride=self.doc_stride,
-            max_question_length=self.max_question_length,
-        )
-        return model
+    def predictor(self, model):
+        """Returns the model that predicts: the beam search of a joint head's model."""
+        if not hasattr(model, "beam_model"):
+            return model
+        if model not in _BEAMS:
+            _BEAMS[model] = model.beam_model()
+        return _BEAMS[model]
 
     def features(self, batch):
-        return {name: batch[name] for name in ANSWER_HEADS[self.head].inputs}
+        # Prediction finds the start, which training gives to the joint head.
+        names = self.model_class.preprocessor_cls.features
+        return {name: batch[name] for name in names if name != "start_positions"}
 
     def assemble(self, batch):
-        head = ANSWER_HEADS[self.head]
-        features = {name: batch[name] for name in head.training_inputs}
-        return features, {name: batch[key] for name, key in head.targets.items()}
+        kind = self.model_class.preprocessor_cls
+        features = {name: batch[name] for name in kind.features}
+        return features, {name: batch[key] for name, key in kind.targets.items()}
 
     def losses(self):
-        # The model's own, of which it weights each by 0.5.
+        # The model's own losses, each with the weight 0.5.
         return "auto"
 
     def metrics(self):
@@ -166,9 +186,8 @@ class QuestionAnsweringTask(FinetuningTask):
         return {name: metrics() for name in ("start_logits", "end_logits")}
 
     def predict(self, model, prepared, batch_size):
-        """Returns a list of `Answer`, one a question."""
-        predictor = ANSWER_HEADS[self.head].predictor(model)
-        outputs = self.outputs(predictor, prepared.examples, batch_size)
+        """Returns a list with an `Answer` for each question and context."""
+        outputs = self.outputs(self.predictor(model), prepared.examples, batch_size)
         limit = self.max_answer_length
         return decode_answers(
             prepared.rows, prepared.details, outputs, max_answer_length=limit
@@ -189,7 +208,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return {
             **scoring.measure(prepared.rows, texts, **options),
             "num_examples": len(prepared.rows),
-            # As for classes: whether all questions get the same answer.
+            # Whether all questions get the same answer, as for classes.
             "num_predicted_labels": len(set(texts.values())),
         }
 
@@ -205,11 +224,11 @@ class QuestionAnsweringTask(FinetuningTask):
         return {"random_spans": measure(answered, random_spans(answered))}
 
     def fitted(self, prepared, predictions):
-        """Returns a copy with the best null threshold for validation questions."""
+        """Returns a copy with the best null threshold for held-out questions."""
         if not SCORINGS[self.scoring].has_null:
             return self
         threshold = self.score(prepared, predictions)["best_f1_thresh"]
-        # If no answer at all is best, the official script gives 0.0.
+        # The official script gives 0.0 if no answer at all is best.
         least = min(answer.null_score for answer in predictions)
         fitted = [
             dataclasses.replace(self, null_threshold=value)
@@ -218,9 +237,9 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, samples):
-        """Returns a `Question` for each tuple, or dict, of question and context.
+        """Returns a `Question` for each tuple or dict of question and context.
 
-        Of a list of contexts each has one, with the same id.
+        A list of contexts gives a `Question` for each context, all with the same id.
         """
         columns = as_columns(samples, ("question",), ("context",))
         return [
@@ -232,8 +251,8 @@ class QuestionAnsweringTask(FinetuningTask):
     def describe(self, prepared, predictions):
         """Returns questions, answers, null scores, and candidates with positions.
 
-        Of a question with several contexts they are those of `context`, its number from
-        0.
+        For a question with several contexts, `context` is the number of the context with
+        the answer, from 0.
         """
         questions = {question.id: question.question for question in prepared.rows}
         answers = _best_contexts(predictions)
@@ -258,10 +277,10 @@ class QuestionAnsweringTask(FinetuningTask):
         return path.suffix in (".json", "") or path.is_dir()
 
     def write_submission(self, path, prepared, predictions):
-        """Writes answers by question to a `.json` file, the format of SQuAD's server.
+        """Writes answers by question to a `.json` file, in the format of SQuAD's server.
 
-        Another path is a folder, which gets that file as `predictions.json`, null scores,
-        for `--na-prob-file` of the official script, as `null_odds.json`, and candidates
+        Another path is a folder: it gets the answers as `predictions.json`, null scores
+        as `null_odds.json`, for `--na-prob-file` of the official script, and candidates
         as `nbest_predictions.json`.
         """
         predictions = _best_contexts(predictions)
@@ -278,21 +297,27 @@ class QuestionAnsweringTask(FinetuningTask):
         }
         write_json(path / "null_odds.json", null_scores)
         write_json(path / "nbest_predictions.json", candidates)
-        # Last: it shows that the others are complete.
+        # Last, because it shows that the other files are complete.
         write_json(path / "predictions.json", texts)
 
     def text_keys(self, rows):
         return [(question.question, question.context) for question in rows]
 
     def prior_loss(self, prepared):
-        constants = ANSWER_HEADS[self.head].constants(prepared.examples.example_arrays)
+        arrays = prepared.examples.example_arrays
+        starts, ends = arrays["start_positions"], arrays["end_positions"]
+        constants = [starts, ends]
+        if self.head == "joint":
+            # It predicts ends given starts.
+            constants = [starts, ends - starts, arrays["is_impossible"]]
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
 
 
 def _best_contexts(predictions):
-    """Returns the answer to each question, and all its answers, one a context: a dict.
+    """Returns a dict from the best answer to each question to its answers by context.
 
-    Best is the one with the lowest null score: scores of spans compare within a context.
+    The best one has the lowest null score, because scores of spans compare only within a
+    context.
     """
     groups = {}
     for answer in predictions:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.tasks.recipe import Recipe
+from albert_keras.tasks.finetuning import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.tasks.text_classification.task import (
     TextClassificationTask,
@@ -16,33 +16,41 @@ _SENTENCES = Columns("sentence1", "label", "sentence2")
 
 _CLUE_FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 
+# Learning rate, batch size, steps and warm-up steps. Lan et al. 2020, table 14.
+_TABLE_14 = {
+    "cola": (1e-5, 16, 5336, 320),
+    "sst-2": (1e-5, 32, 20935, 1256),
+    "mrpc": (2e-5, 32, 800, 200),
+    "sts-b": (2e-5, 16, 3598, 214),
+    "qqp": (5e-5, 128, 14000, 1000),
+    "mnli": (3e-5, 128, 10000, 1000),
+    "qnli": (1e-5, 32, 33112, 1986),
+    "rte": (3e-5, 32, 800, 200),
+    "wnli": (2e-5, 16, 2000, 250),
+}
 
-def _table_14(learning_rate, batch_size, num_steps, warmup_steps, **others):
-    """Returns a row of the paper's table 14, all of which have the length 512."""
-    return Recipe(
-        learning_rate,
-        batch_size,
-        num_steps,
-        warmup_steps,
-        sequence_length=512,
-        **{"dropout": 0.0, **others},
+
+def _glue(name, columns, tfds_columns=None, dropout=0.0, starts_from=None, **options):
+    """Returns the task of a data set of GLUE; all have the length 512 in table 14."""
+    kind = TextRegressionTask
+    if name != "sts-b":
+        kind, options = TextClassificationTask, {"labels": _BINARY, **options}
+    recipe = Recipe(
+        *_TABLE_14[name], sequence_length=512, dropout=dropout, starts_from=starts_from
     )
-
-
-def _glue(name, columns, tfds_columns, recipe, labels=_BINARY, **others):
-    return TextClassificationTask(
+    tfds_name = f"glue/{name.replace('-', '')}"
+    return kind(
+        recipe,
+        tfds_name=tfds_name,
         columns=columns,
         tfds_columns=tfds_columns,
-        tfds_name=f"glue/{name}",
-        labels=labels,
-        recipe=recipe,
-        **others,
+        **options,
     )
 
 
-def _indexed(**columns):
-    # TFDS has names for these classes, GLUE's files numbers.
-    return Columns(label_is_index=True, **columns)
+def _indexed(text, pair=None):
+    """Returns TFDS columns with numbers as labels, like GLUE's files; TFDS has names."""
+    return Columns(text, pair=pair, label_is_index=True)
 
 
 GLUE = {
@@ -50,42 +58,35 @@ GLUE = {
         "cola",
         # The files have no header.
         Columns("sentence", header=("source", "label", "mark", "sentence")),
-        _indexed(text="sentence"),
-        _table_14(1e-5, 16, 5336, 320),
+        _indexed("sentence"),
         metrics_reported=("matthews", "accuracy"),
     ),
-    "sst-2": _glue(
-        "sst2",
-        Columns("sentence"),
-        _indexed(text="sentence"),
-        _table_14(1e-5, 32, 20935, 1256),
-    ),
+    "sst-2": _glue("sst-2", Columns("sentence"), _indexed("sentence")),
     "mrpc": _glue(
         "mrpc",
         Columns("#1 String", "Quality", "#2 String"),
-        _indexed(text="sentence1", pair="sentence2"),
-        _table_14(2e-5, 32, 800, 200, starts_from="mnli"),
+        _indexed("sentence1", "sentence2"),
+        starts_from="mnli",
         metrics_reported=("accuracy", "f1"),
     ),
-    "sts-b": TextRegressionTask(
-        columns=Columns("sentence1", "score", "sentence2"),
-        tfds_columns=_SENTENCES,
-        tfds_name="glue/stsb",
-        recipe=_table_14(2e-5, 16, 3598, 214, starts_from="mnli"),
+    "sts-b": _glue(
+        "sts-b",
+        Columns("sentence1", "score", "sentence2"),
+        _SENTENCES,
+        starts_from="mnli",
     ),
     "qqp": _glue(
         "qqp",
         # The training file has a few incomplete rows, which the original skips too.
         Columns("question1", "is_duplicate", "question2", skips_broken=True),
-        _indexed(text="question1", pair="question2"),
-        _table_14(5e-5, 128, 14000, 1000, dropout=0.1),
+        _indexed("question1", "question2"),
+        dropout=0.1,
         metrics_reported=("accuracy", "f1"),
     ),
     "mnli": _glue(
         "mnli",
         Columns("sentence1", "gold_label", "sentence2"),
         Columns("premise", "label", "hypothesis"),
-        _table_14(3e-5, 128, 10000, 1000),
         labels=("contradiction", "entailment", "neutral"),
         files={
             "train": "train.tsv",
@@ -95,34 +96,19 @@ GLUE = {
             "test_mismatched": "test_mismatched.tsv",
         },
     ),
-    "qnli": _glue(
-        "qnli",
-        Columns("question", "label", "sentence"),
-        None,
-        _table_14(1e-5, 32, 33112, 1986),
-        labels=_ENTAILMENT,
-    ),
+    "qnli": _glue("qnli", Columns("question", "label", "sentence"), labels=_ENTAILMENT),
     "rte": _glue(
-        "rte",
-        _SENTENCES,
-        None,
-        _table_14(3e-5, 32, 800, 200, dropout=0.1, starts_from="mnli"),
-        labels=_ENTAILMENT,
+        "rte", _SENTENCES, dropout=0.1, starts_from="mnli", labels=_ENTAILMENT
     ),
-    "wnli": _glue(
-        "wnli",
-        _SENTENCES,
-        _indexed(text="sentence1", pair="sentence2"),
-        _table_14(2e-5, 16, 2000, 250, dropout=0.1),
-    ),
+    "wnli": _glue("wnli", _SENTENCES, _indexed("sentence1", "sentence2"), dropout=0.1),
 }
-# Diagnostics without labels, predicted by a run of MNLI.
+# Diagnostics without labels, which a run of MNLI predicts.
 GLUE["ax"] = dataclasses.replace(
     GLUE["mnli"], columns=_SENTENCES, tfds_name="glue/ax", files={"test": "AX.tsv"}
 )
 
 IMDB = TextClassificationTask(
-    # A table, or the official folders `train/pos`, `train/neg`, ..., of text files.
+    # A table, or the official folders of text files `train/pos`, `train/neg`, ...
     columns=Columns("text", "label"),
     tfds_name="imdb_reviews",
     # Without a validation set: the test set must not choose the checkpoint.
@@ -135,37 +121,25 @@ IMDB = TextClassificationTask(
 )
 
 
-def _of_bert(sequence_length):
-    """Returns BERT's usual recipe; models of a few layers need a rate of 1e-4."""
-    return Recipe(sequence_length=sequence_length, learning_rate=2e-5, num_epochs=3)
+def _chinese(columns, sequence_length, **options):
+    """Returns a task with BERT's usual recipe. Small models need a rate of 1e-4."""
+    recipe = Recipe(sequence_length=sequence_length, learning_rate=2e-5, num_epochs=3)
+    return TextClassificationTask(recipe, columns=columns, **options)
 
 
 CHINESE = {
-    "chnsenticorp": TextClassificationTask(
-        columns=Columns("text_a"), labels=_BINARY, recipe=_of_bert(256)
-    ),
-    "thucnews-titles": TextClassificationTask(
-        columns=Columns("text", header=("text", "label")),
+    "chnsenticorp": _chinese(Columns("text_a"), 256, labels=_BINARY),
+    "thucnews-titles": _chinese(
+        Columns("text", header=("text", "label")),
+        48,
         files={"train": "train.txt", "validation": "dev.txt", "test": "test.txt"},
-        recipe=_of_bert(48),
     ),
-    "tnews": TextClassificationTask(
-        columns=Columns("sentence"), files=_CLUE_FILES, recipe=_of_bert(128)
-    ),
-    "lcqmc": TextClassificationTask(
-        columns=Columns("text_a", "label", "text_b"),
-        labels=_BINARY,
-        recipe=_of_bert(128),
-    ),
-    "afqmc": TextClassificationTask(
-        columns=_SENTENCES,
-        files=_CLUE_FILES,
-        labels=_BINARY,
-        recipe=_of_bert(128),
-    ),
-    # With the columns `text` and `label`.
-    "chinanews": TextClassificationTask(
+    "tnews": _chinese(Columns("sentence"), 128, files=_CLUE_FILES),
+    "lcqmc": _chinese(Columns("text_a", "label", "text_b"), 128, labels=_BINARY),
+    "afqmc": _chinese(_SENTENCES, 128, files=_CLUE_FILES, labels=_BINARY),
+    "chinanews": _chinese(
+        Columns("text", "label"),
+        256,
         files={"train": "train.csv", "validation": "dev.csv", "test": "test.csv"},
-        recipe=_of_bert(256),
     ),
 }

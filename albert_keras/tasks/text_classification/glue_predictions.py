@@ -1,4 +1,4 @@
-"""Prediction files in the format of the GLUE benchmark's server."""
+"""Writer of prediction files for the server of the GLUE benchmark."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ _NUMBERS = ("0", "1")
 _THREE = ("entailment", "neutral", "contradiction")
 _TWO = ("entailment", "not_entailment")
 
-# The files of a submission to gluebenchmark.com, and the possible answers of each; None
-# for scores in [0, 5]. AX are the diagnostics, predicted by a model for MNLI.
+# The files of a submission to gluebenchmark.com, and their possible answers. None stands
+# for scores in [0, 5]. AX are the diagnostics, which a model for MNLI predicts.
 GLUE_ANSWERS = {
     "CoLA": _NUMBERS,
     "SST-2": _NUMBERS,
@@ -28,27 +28,26 @@ _GREATEST_SCORE = 5.0
 
 
 def is_glue_file(path):
-    """Returns whether a `pathlib.Path` is named like a file of a submission."""
+    """Returns whether a `pathlib.Path` has the name of a file of a submission."""
     return path.suffix == ".tsv" and path.stem in GLUE_ANSWERS
 
 
 def write_glue_predictions(path, predictions):
-    """Writes one task's file of a submission, which holds all files in one zip file.
+    """Writes the predictions of one task. A submission is a zip file of all tasks' files.
 
     Args:
-        path: path of the file, which is named like `RTE.tsv`.
-        predictions: Sequence of answers, one for each row of the test file, in its
-            order: labels as in the training file, or for STS-B numbers, which are
-            clipped to [0, 5].
+        path: `pathlib.Path` of the file, named like `RTE.tsv`.
+        predictions: Sequence of an answer for each row of the test file, in its order:
+            labels as in the training file, or for STS-B numbers, clipped to [0, 5].
 
     Raises:
-        ValueError: If a prediction is not one of the name's.
+        ValueError: If a prediction is not one of the task's answers.
     """
     answers = GLUE_ANSWERS[path.stem]
     if isinstance(predictions[0], str) == (answers is None):
         raise ValueError(
-            "STS-B.tsv must be of a regression's predictions, the others of a "
-            f"classifier's. Received: '{path}', predictions: {predictions[0]}, ..."
+            "STS-B.tsv must hold predictions of a regression, other files those of a "
+            f"classifier. Received: '{path}', predictions: {predictions[0]}, ..."
         )
     if answers is None:
         check_finite_outputs(predictions)

@@ -1,4 +1,4 @@
-"""Labelled texts and pairs of texts: tables, folders of text files, and TFDS."""
+"""Reader of labelled texts and pairs of texts: tables, folders of files, and TFDS."""
 
 import collections
 import dataclasses
@@ -18,11 +18,11 @@ from albert_keras.text.tfds import read_tfds_rows
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
-# A line of a log holds this many labels.
+# Labels in a line of the log.
 _SHOWN_LABELS = 20
 
-# A label is taken for a misspelling of one that is this many times as frequent, and like
-# it by this ratio of difflib: one of five letters or more with one of them wrong is.
+# A label may be a misspelling of another one if that is this many times as frequent, and
+# if their ratio of difflib is at least this: one wrong letter among five or more.
 _TIMES_RARER = 20
 _LIKE = 0.8
 
@@ -32,7 +32,8 @@ class LabelledTexts(NamedTuple):
 
     Attributes:
         texts: list of str.
-        labels: list of str, or of tuples of str where several may hold; None if unknown.
+        labels: list of str, or of tuples of str if a row may have several; None if
+            unknown.
         pairs: list of str, the second text of each row; None for single texts.
         num_skipped: int. Number of incomplete rows that were skipped.
     """
@@ -55,12 +56,12 @@ class Columns:
             None: the first line names them.
         label_is_index: bool. Whether labels are the numbers of TFDS's classes instead of
             their names. Default False.
-        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, and those that
-            cannot be read are skipped and counted instead of errors. Default False.
-        label_separator: str, or None if each row has one label. What separates the labels
-            of a cell, which may be empty. JSON lines may have a list instead.
-        optional_pair: str, in lower case, or None. Column of the second text where `pair`
-            is None and a row has one.
+        skips_broken: bool. Whether rows that are incomplete, as in GLUE's QQP, or cannot
+            be read are skipped and counted. Default False: they are errors.
+        label_separator: str, or None if each row has one label. Separator of the labels
+            in a cell, which may be empty. JSON lines may have a list instead.
+        optional_pair: str in lower case, or None. Column of the second text if `pair` is
+            None and a row has this column.
     """
 
     text: str = "text"
@@ -72,21 +73,15 @@ class Columns:
     label_separator: str | None = None
     optional_pair: str | None = None
 
-    def __post_init__(self):
-        if self.label_separator == "":
-            raise ValueError(
-                "`label_separator` must hold a character. Received: label_separator=''."
-            )
-
     def lacks(self, row, name):
-        """Returns whether a row has no text, or no label, in a column."""
+        """Returns whether a row has no text or label in a column."""
         cell = row.get(name)
         if name == self.label and self.label_separator:
             return cell is None
         return not isinstance(cell, str) or not cell.strip()
 
     def labels_of(self, cell):
-        """Returns the label in a cell, or the tuple of its different labels."""
+        """Returns the label in a cell, or a tuple of its different labels."""
         if self.label_separator is None:
             return cell
         cells = cell if isinstance(cell, tuple) else cell.split(self.label_separator)
@@ -95,12 +90,12 @@ class Columns:
 
 
 def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF_8):
-    """Reads texts, or pairs, and labels.
+    """Reads texts, or pairs of texts, and labels.
 
     Args:
         source: str or path: a table (see `read_table`); a folder with a folder of text
             files for each label, as IMDB's `pos` and `neg`; or `"tfds:NAME:SPLIT"`.
-        columns: `Columns`. Default None: its defaults.
+        columns: `Columns`. Default None: `Columns()`.
         needs_labels: bool. Whether to read labels. Default True.
         decoding: `Decoding` of the file.
 
@@ -116,29 +111,41 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
     names = [columns.text, columns.label if needs_labels else None, columns.pair]
     rows = list(each_row(source, columns, [*filter(None, names)], decoding))
     names[2] = columns.pair or _optional_pair(columns, rows)
-    wanted = [name for name in names if name]
-    kept, num_skipped = [], 0
+    # Predictions need a row for each row of the file.
+    wanted = [*filter(None, names)]
+    kept = whole_rows(source, columns, rows, wanted, fills=not needs_labels)
+    texts, labels, pairs = (name and [row[name] for row in kept] for name in names)
+    labels = labels and [columns.labels_of(cell) for cell in labels]
+    return LabelledTexts(texts, labels, pairs, len(rows) - len(kept))
+
+
+def whole_rows(source, columns, rows, wanted, *, fills=False):
+    """Returns the rows that have all wanted columns, at least one.
+
+    Args:
+        source: str or path, for errors.
+        columns: `Columns`, which say whether to skip other rows.
+        rows: List of pairs, as of `each_row`.
+        wanted: List of str. Names of columns.
+        fills: bool. Whether to keep incomplete rows, with empty texts. Default False.
+    """
+    kept = []
     for place, row in rows:
         missing = [name for name in wanted if columns.lacks(row, name)]
         if missing and not columns.skips_broken:
-            raise missing_error(f"'{source}', {place}", row, missing[0])
-        if missing and needs_labels:
-            num_skipped += 1
-        else:
-            # Predictions need a row for each row of the file.
+            raise _missing_error(f"'{source}', {place}", row, missing[0])
+        if fills or not missing:
             kept.append({**row, **dict.fromkeys(missing, "")})
     if not kept:
         raise ValueError(
             "There must be at least one whole row. "
-            f"Received: '{source}', with {num_skipped} broken ones."
+            f"Received: '{source}', with {len(rows)} broken ones."
         )
-    texts, labels, pairs = (name and [row[name] for row in kept] for name in names)
-    labels = labels and [columns.labels_of(cell) for cell in labels]
-    return LabelledTexts(texts, labels, pairs, num_skipped)
+    return kept
 
 
 def each_label(labels):
-    """Returns the labels of rows as one list of str, of which a row may have several."""
+    """Returns the labels of rows, a label or a tuple of labels each, as one list."""
     rows = ([label] if isinstance(label, str) else label for label in labels)
     return list(itertools.chain.from_iterable(rows))
 
@@ -155,7 +162,7 @@ def label_numbers(labels):
 
 
 def describe_labels(labels):
-    """Returns lines with each label's number of rows, and a warning of odd spellings."""
+    """Returns lines for the log: the rows of each label, and warnings of spellings."""
     counts = collections.Counter(labels)
     shown = [f"{label!r} {count}" for label, count in counts.most_common(_SHOWN_LABELS)]
     num_more = len(counts) - len(shown)
@@ -173,7 +180,7 @@ def describe_labels(labels):
 
 
 def _misspelt(counts):
-    """Returns warnings of rare labels that are almost a frequent one."""
+    """Returns warnings of rare labels that are almost spelled like a frequent one."""
     lines = []
     for rare, count in sorted(counts.items()):
         common = counts.most_common(_SHOWN_LABELS)
@@ -181,7 +188,7 @@ def _misspelt(counts):
         for label in difflib.get_close_matches(rare, known, 1, _LIKE):
             is_other = _unified(label) != _unified(rare)
             is_near = abs(len(label) - len(rare)) < 2
-            # Numbered labels differ by a digit on purpose.
+            # Numbered labels differ in a digit on purpose.
             if is_other and is_near and not re.search(r"\d", rare):
                 lines.append(
                     f"warning: the label {rare!r} ({count} of the rows) is almost "
@@ -191,7 +198,7 @@ def _misspelt(counts):
 
 
 def _unified(label):
-    """Returns a label without case, further spaces, forms of Unicode and of numbers."""
+    """Returns a label with case, spaces, Unicode forms and number formats unified."""
     text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
     number = _number(text)
     return text if np.isnan(number) else str(number)
@@ -206,10 +213,10 @@ def _number(label):
 
 
 def each_row(source, columns, wanted, decoding):
-    """Yields the place (for errors) and the dict of each row."""
+    """Yields the place, for errors, and the dict of each row."""
     if is_tfds(source):
         rows = list(read_tfds_rows(str(source), columns.label_is_index))
-        # TFDS stores rows shuffled; GLUE's server needs the order of its files.
+        # TFDS shuffles the rows. GLUE's server needs the order of its files.
         rows.sort(key=_number_in_file)
         yield from ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
@@ -221,7 +228,7 @@ def each_row(source, columns, wanted, decoding):
 
 
 def _optional_pair(columns, rows):
-    """Returns `optional_pair` as it is spelt in the rows, or None if none has it."""
+    """Returns `optional_pair` as the rows spell it, or None if no row has it."""
     for _, row in rows:
         for name in row:
             is_pair = name.strip().casefold() == columns.optional_pair
@@ -236,7 +243,7 @@ def _number_in_file(numbered_row):
 
 
 def _read_folder(folder, columns, decoding):
-    """Yields the place and row of each text file in the folders of a folder."""
+    """Yields the place and row of each text file in a folder's folders of labels."""
     paths = sorted(folder.glob("*/*.txt"))
     if not paths:
         raise ValueError(
@@ -251,12 +258,12 @@ def _read_folder(folder, columns, decoding):
             yield f"{label}/{path.name}", {columns.text: text, columns.label: label}
 
 
-def missing_error(place, row, missing):
-    """Returns the error of a row, a dict, without a text or label in a column."""
+def _missing_error(place, row, missing):
+    """Returns the error about a row, a dict, without a text or label in a column."""
     if isinstance(row.get(missing), tuple):
         return ValueError(
             f"Each row must have one `{missing}`. Received: {place}, with a list. For "
-            "several labels a row, there is the task multi-label-classification."
+            "several labels a row use the task multi-label-classification."
         )
     received = "where it is empty" if missing in row else f"with {', '.join(row)}"
     return ValueError(

@@ -1,5 +1,6 @@
 """Classification and regression of texts and pairs of texts."""
 
+import abc
 import collections
 import dataclasses
 import math
@@ -8,8 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.checks import is_number, shown
-from albert_keras.options import Range, option
+from albert_keras.options import Range, check_unused, option
+from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
+    check_finite_outputs,
     classification_report,
     count_ties,
     entropy,
@@ -17,17 +21,219 @@ from albert_keras.tasks.metrics import (
     log_probabilities,
     majority_accuracy,
     predicted_classes,
+    rates_by_label,
     score,
 )
-from albert_keras.tasks.text_classification.base import TextTask
+from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
 from albert_keras.tasks.text_classification.glue_predictions import (
+    is_glue_file,
     write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import (
+    Columns,
+    LabelledTexts,
     describe_labels,
     each_label,
     label_numbers,
+    read_labelled_texts,
 )
+from albert_keras.text.tables import TABLE_READERS
+
+# The part of a long text that is kept. `windows` keeps all and averages the outputs.
+LONG_TEXTS = (*TRUNCATIONS, "windows")
+
+# A row has the labels whose probability is above this.
+THRESHOLD = 0.5
+# Keras' epsilon, which limits the loss of a label to 16 nats.
+_LEAST_PROBABILITY = 1e-7
+
+# How the exits of a model with an exit after every layer are trained.
+EXIT_TRAINING = ("joint", "two-stage")
+
+
+@dataclasses.dataclass(frozen=True)
+class TextTask(FinetuningTask):
+    """Prediction from tables with a text, or a pair of texts, in each row.
+
+    Args:
+        columns: `Columns` of the files.
+        tfds_columns: `Columns` of the TFDS data set. Default None: those of the files.
+        metrics_reported: Tuple of names of scores. The best checkpoint is chosen by the
+            first.
+        long_texts: str, one of `LONG_TEXTS`. Pairs of texts allow only `"head"`.
+        early_exit: `None`, or one of `EXIT_TRAINING` for a model with an exit after every
+            layer.
+
+    Raises:
+        ValueError: If `long_texts` is unknown, or is not `"head"` for pairs, or if only
+            one of columns and task allows several labels per row.
+    """
+
+    columns: Columns = Columns()
+    tfds_columns: Columns | None = None
+    metrics_reported: tuple = ("accuracy",)
+    long_texts: str = option(
+        "part of long texts to read, or `windows` for all", "head", choices=LONG_TEXTS
+    )
+    early_exit: str | None = option(
+        "add an exit after every layer: `joint` trains exits and model together, "
+        "`two-stage` trains only the exits of a finished classifier, the checkpoint",
+        None,
+        choices=EXIT_TRAINING,
+    )
+
+    tables: ClassVar[tuple] = tuple(TABLE_READERS)
+    packing: ClassVar[tuple] = ("takes_pairs",)
+    # Whether a row may have any number of labels.
+    several_labels: ClassVar[bool] = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.columns.label_separator is not None) != self.several_labels:
+            raise ValueError(
+                "`label_separator` is for tasks with several labels a row. "
+                f"Received: label_separator={self.columns.label_separator!r}."
+            )
+        if self.columns.pair:
+            given = {} if self.long_texts == "head" else {"long_texts": self.long_texts}
+            check_unused(given, given, "pairs of texts")
+
+    @property
+    def takes_pairs(self):
+        return self.columns.pair is not None
+
+    @property
+    def main_metric(self):
+        return self.metrics_reported[0]
+
+    # === To write for a new kind of label ===
+
+    @abc.abstractmethod
+    def targets(self, rows):
+        """Returns the labels of labelled rows as an array `(num_rows, ...)`."""
+
+    @abc.abstractmethod
+    def described(self, predictions):
+        """Returns the columns that `describe` adds to the texts, a dict of lists."""
+
+    # === Defaults ===
+
+    def new_model(self, backbone, num_classes, **options):
+        """Builds a model with a new head, or with a head at every exit."""
+        from albert_keras.models import AlbertEarlyExitClassifier, AlbertTextClassifier
+
+        kind = AlbertEarlyExitClassifier if self.early_exit else AlbertTextClassifier
+        dropout = self.recipe.classifier_dropout
+        return kind(backbone, num_classes, dropout=dropout, **options)
+
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns; the arguments are fields of `Columns`.
+
+        >>> from albert_keras.tasks import TASKS
+        >>> TASKS["imdb"].with_columns(text="review").columns.text
+        'review'
+        """
+        columns = {"columns": dataclasses.replace(self.columns, **changes)}
+        if self.tfds_columns:
+            columns["tfds_columns"] = dataclasses.replace(self.tfds_columns, **changes)
+        return dataclasses.replace(self, **columns)
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `LabelledTexts`."""
+        columns = self.columns
+        if is_tfds(source):
+            columns = self.tfds_columns or columns
+        return read_labelled_texts(
+            source, columns, needs_labels=needs_labels, decoding=self.decoding
+        )
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`; `details` are the numbers of the examples' rows."""
+        encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
+        if self.long_texts == "windows":
+            examples, row_of = split_texts(encoder, rows.texts, sequence_length=length)
+        else:
+            examples = pack_texts(
+                encoder,
+                rows.texts,
+                rows.pairs,
+                sequence_length=length,
+                truncation=self.long_texts,
+            )
+            row_of = np.arange(len(rows.texts))
+        if rows.labels is not None:
+            arrays = self.label_arrays(rows, training).items()
+            examples = examples.with_arrays(**{n: array[row_of] for n, array in arrays})
+        return PreparedRows(rows, examples, row_of)
+
+    def label_arrays(self, rows, training):
+        """Returns arrays `(num_rows, ...)` for the examples of labelled rows, a dict."""
+        return {"labels": self.targets(rows)}
+
+    def notes(self, prepared):
+        length = self.recipe.sequence_length
+        num_full = int((prepared.examples.lengths == length).sum())
+        if not num_full or self.long_texts == "windows":
+            return []
+        share = num_full / prepared.examples.num_examples
+        return [
+            f"{share:.1%} of the rows fill {length} tokens or were cut: --long-texts and "
+            "--sequence-length of `finetune` set how much of a text is read"
+        ]
+
+    def servable(self, model):
+        """Returns the model with a preprocessor if it reads the beginnings of texts."""
+        return super().servable(model) if self.long_texts == "head" else model
+
+    def predict(self, model, prepared, batch_size):
+        """Returns outputs, float32 `(num_rows, num_outputs)`, the mean over windows."""
+        return self.of_rows(prepared, super().predict(model, prepared, batch_size))
+
+    def of_rows(self, prepared, outputs):
+        """Returns the mean outputs of each row's examples, from `(num_examples, ...)`."""
+        row_of = prepared.details
+        sums = np.zeros((len(prepared.rows.texts), *outputs.shape[1:]))
+        np.add.at(sums, row_of, outputs)
+        num_windows = np.bincount(row_of).reshape(-1, *[1] * (outputs.ndim - 1))
+        return (sums / num_windows).astype(np.float32)
+
+    def rows_of(self, samples):
+        """Returns `LabelledTexts` of texts, of tuples of two texts, or of dicts.
+
+        Dicts have the names of the task's columns, or `text` and `text_pair`. A
+        classifier that does not record what it was trained on takes texts and pairs.
+        """
+        names = [(self.columns.text, "text")]
+        if self.columns.pair:
+            names.append((self.columns.pair, "text_pair"))
+        elif self.long_texts == "head":
+            names.append(("text_pair",))
+        optional = None if self.columns.pair else ("text_pair",)
+        texts, *pairs = as_columns(samples, *names, optional=optional)
+        if pairs and optional:
+            rule = "samples must have a second text"
+            pairs = [labels_or_none(*pairs, [*map(shown, texts)], rule)]
+        return LabelledTexts(texts, None, *pairs)
+
+    def describe(self, prepared, predictions):
+        """Returns a dict for each row: its texts, and the columns of `described`."""
+        rows = prepared.rows
+        columns = {"text": rows.texts}
+        if rows.pairs:
+            columns["text_pair"] = rows.pairs
+        columns |= self.described(predictions)
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+    def has_submission(self, path):
+        return is_glue_file(path)
+
+    def text_keys(self, rows):
+        if rows.pairs is None:
+            return rows.texts
+        return list(zip(rows.texts, rows.pairs, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +256,9 @@ class TextClassificationTask(TextTask):
         None,
     )
     label_smoothing: float = option(
-        "probability taken from the target label", 0.0, Range(0, below=1)
+        "label smoothing: share of the target spread over all labels",
+        0.0,
+        Range(0, below=1),
     )
 
     facts: ClassVar[tuple] = ("labels",)
@@ -99,7 +307,7 @@ class TextClassificationTask(TextTask):
         return "auto"
 
     def predict(self, model, prepared, batch_size):
-        """Returns the outputs; of softmax probabilities the logarithms, as logits."""
+        """Returns logits; of a model with softmax, the logarithms of its outputs."""
         outputs = super().predict(model, prepared, batch_size)
         activation = getattr(model, "activation", None)
         is_softmax = getattr(activation, "__name__", None) == "softmax"
@@ -108,9 +316,9 @@ class TextClassificationTask(TextTask):
     def score(self, prepared, predictions):
         """Returns the task's metrics of logits, their `loss` and `num_examples`.
 
-        Also `majority_accuracy` (of always predicting the most frequent label),
-        `num_predicted_labels` (different ones) and `num_ties`, which are decided for the
-        first label.
+        Also `majority_accuracy`, of always predicting the most frequent label;
+        `num_predicted_labels`, the number of different predictions; and `num_ties`, the
+        rows where several labels have the greatest logit, of which the first is taken.
         """
         targets = self.targets(prepared.rows)
         return {
@@ -133,13 +341,13 @@ class TextClassificationTask(TextTask):
         }
 
     def by_label(self, probabilities):
-        """Returns probabilities `(num_rows, num_classes)` as a dict by label a row."""
+        """Returns probabilities `(num_rows, num_classes)` as a list of dicts by label."""
         return [
             dict(zip(self.labels, row, strict=True)) for row in probabilities.tolist()
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions in the format of GLUE's server, to a file like `RTE.tsv`."""
+        """Writes predictions to a file like `RTE.tsv`, for GLUE's server."""
         write_glue_predictions(path, self._labels_of(predictions))
 
     def report(self, prepared, predictions):
@@ -159,9 +367,9 @@ class TextClassificationTask(TextTask):
         smoothing = self.label_smoothing
         return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
 
-    def targets_of(self, labels):
-        """Returns the class ids of labels, int32 `(num_rows,)`."""
-        return label_ids(labels, self.labels)
+    def targets(self, rows):
+        """Returns the class ids of the labels, int32 `(num_rows,)`."""
+        return label_ids(rows.labels, self.labels)
 
     def _labels_of(self, logits):
         return [self.labels[index] for index in predicted_classes(logits)]
@@ -175,7 +383,7 @@ class TextClassificationTask(TextTask):
         unknown = sorted(weights.keys() - set(self.labels))
         if unknown:
             raise ValueError(
-                f"Class weights must be of the labels {', '.join(self.labels)}. "
+                f"Class weights must be for the labels {', '.join(self.labels)}. "
                 f"Received: {', '.join(unknown)}."
             )
         if not any(weights.get(label, 1.0) for label in counts):
@@ -184,6 +392,112 @@ class TextClassificationTask(TextTask):
                 f"Received: {shown(weights)}."
             )
         return np.array([weights.get(label, 1.0) for label in self.labels], np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class MultiLabelTask(TextClassificationTask):
+    """Any number of labels, also none, for one text or a pair of texts.
+
+    A cell of a table holds the labels, separated by `|` unless `columns` say otherwise.
+    JSON lines may have a list instead. The model gives a probability for each label; the
+    labels above 0.5 are predicted.
+
+    Args:
+        columns: `Columns` of the files, with a `label_separator`.
+        label_smoothing: float in [0, 1). Share of each label's target that is 0.5.
+            Default 0.
+        **: The other arguments of `TextClassificationTask`, except class weights and
+            exits.
+    """
+
+    columns: Columns = Columns(label="labels", label_separator="|")
+    metrics_reported: tuple = ("micro_f1", "macro_f1", "subset_accuracy")
+
+    several_labels: ClassVar[bool] = True
+    activation: ClassVar[str] = "sigmoid"
+
+    def __post_init__(self):
+        super().__post_init__()
+        unused = ("class_weights", "early_exit")
+        check_unused(vars(self), unused, "several labels a row")
+
+    def losses(self):
+        import keras
+
+        return keras.losses.BinaryCrossentropy(label_smoothing=self.label_smoothing)
+
+    def metrics(self):
+        import keras
+
+        return [keras.metrics.BinaryAccuracy(name="accuracy")]
+
+    def targets(self, rows):
+        """Returns 1.0 for each label that a row has, float32 `(num_rows, num_labels)`."""
+        labels = rows.labels
+        row_of = np.repeat(np.arange(len(labels)), [*map(len, labels)])
+        targets = np.zeros((len(labels), len(self.labels)), np.float32)
+        targets[row_of, label_ids(each_label(labels), self.labels)] = 1.0
+        return targets
+
+    def score(self, prepared, predictions):
+        """Returns the scores of probabilities `(num_rows, num_labels)`.
+
+        Returns:
+            Dict: `micro_f1` of all pairs of a row and a label; `macro_f1`, the mean F1 of
+            the labels, 0.0 for labels that do not occur; `subset_accuracy`, the share of
+            rows whose labels are all right; `loss`, the mean binary cross-entropy in
+            nats; `num_examples`; `majority_accuracy`, the subset accuracy of always
+            predicting the most frequent set of labels; and `num_predicted_labels`, the
+            number of different sets.
+        """
+        from sklearn.metrics import f1_score
+
+        check_finite_outputs(predictions)
+        targets = self.targets(prepared.rows)
+        chosen = predictions > THRESHOLD
+        scores = {
+            f"{average}_f1": float(
+                f1_score(targets > 0, chosen, average=average, zero_division=0.0)
+            )
+            for average in ("micro", "macro")
+        }
+        of_target = np.where(targets > 0, predictions, 1 - predictions)
+        _, frequencies = np.unique(targets, axis=0, return_counts=True)
+        return {
+            **scores,
+            "subset_accuracy": float((targets == chosen).all(axis=1).mean()),
+            "loss": float(-np.log(np.maximum(of_target, _LEAST_PROBABILITY)).mean()),
+            "num_examples": len(targets),
+            "majority_accuracy": float(frequencies.max() / len(targets)),
+            "num_predicted_labels": len(np.unique(chosen, axis=0)),
+        }
+
+    def described(self, predictions):
+        names = np.array(self.labels, dtype=object)
+        labels = [names[row > THRESHOLD].tolist() for row in predictions]
+        return {
+            # In one cell of a table.
+            "label": [self.columns.label_separator.join(row) for row in labels],
+            "labels": labels,
+            "probabilities": self.by_label(predictions),
+        }
+
+    def truths(self, rows):
+        return [[cell] for cell in self.described(self.targets(rows))["label"]]
+
+    def report(self, prepared, predictions):
+        """Returns precision, recall and F1 of each label."""
+        targets = self.targets(prepared.rows) > 0
+        chosen = predictions > THRESHOLD
+        counts = (array.sum(axis=0) for array in (targets, chosen, targets & chosen))
+        labels = list(self.labels)
+        return {"labels": labels, "classes": rates_by_label(labels, *counts)}
+
+    def prior_loss(self, prepared):
+        """Returns the mean entropy of the labels, smoothed as in the loss."""
+        shares = prepared.examples.example_arrays["labels"].mean(axis=0)
+        shares = (1 - self.label_smoothing) * shares + self.label_smoothing / 2
+        return entropy(np.stack([shares, 1 - shares]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,8 +518,8 @@ class TextRegressionTask(TextTask):
     def score(self, prepared, predictions):
         """Returns the task's metrics of scores, their `loss` and `num_examples`.
 
-        Also `prior_loss`, of always predicting the mean, and `spread`, the largest
-        prediction minus the smallest.
+        Also `prior_loss`, the loss of always predicting the mean, and `spread`, the
+        greatest prediction minus the smallest.
         """
         targets = self.targets(prepared.rows)
         return {
@@ -221,16 +535,16 @@ class TextRegressionTask(TextTask):
         return {"score": predictions[:, 0].tolist()}
 
     def write_submission(self, path, prepared, predictions):
-        """Writes scores in the format of GLUE's server, to `STS-B.tsv`."""
+        """Writes scores to `STS-B.tsv`, for GLUE's server."""
         write_glue_predictions(path, predictions[:, 0])
 
     def prior_loss(self, prepared):
         """Returns the variance of the numbers."""
         return float(prepared.examples.example_arrays["labels"].var())
 
-    def targets_of(self, labels):
+    def targets(self, rows):
         """Returns the numbers, float32 `(num_rows,)`."""
-        return label_numbers(labels)
+        return label_numbers(rows.labels)
 
 
 def _loss(targets, logits):

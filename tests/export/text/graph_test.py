@@ -14,7 +14,7 @@ from albert_keras.export.text.graph import (
 )
 from albert_keras.export.text.spans import check_scores
 from albert_keras.export.text.tagging import locate_entities
-from albert_keras.tasks.tagging.entities import find_entities
+from albert_keras.tasks.entities import find_entities
 from tests.helpers import max_difference
 
 

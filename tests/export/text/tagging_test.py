@@ -7,8 +7,8 @@ import tensorflow as tf
 from albert_keras.models import AlbertTokenClassifier
 from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 from albert_keras.preprocessors.tagged_words import words_of
+from albert_keras.tasks.entities import find_entities
 from albert_keras.tasks.prediction import tag_words
-from albert_keras.tasks.tagging.entities import find_entities
 from tests.export.text.conftest import STRANGE, approximately
 
 # Long sentences become several sequences, long words are cut, and words may be empty.

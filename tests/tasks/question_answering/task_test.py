@@ -8,10 +8,9 @@ import pytest
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.runs.predictions import mistakes_of
-from albert_keras.tasks import TASKS, QuestionAnsweringTask
+from albert_keras.tasks import ANSWER_HEADS, TASKS, QuestionAnsweringTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
-from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.reading import read_questions
 from tests.tasks.task_checks import make_backbone, run_task_test
 
@@ -214,14 +213,17 @@ def test_bad_options_and_rows(tmp_path):
 
 @pytest.mark.parametrize("name", ANSWER_HEADS)
 def test_inputs_and_targets_match_the_model(name):
-    head = ANSWER_HEADS[name]
-    model = head.model_class(make_backbone())
-    assert set(model.input) == set(head.training_inputs)
-    assert set(model.output) == set(head.targets)
-    predictor = head.predictor(model)
+    task = QuestionAnsweringTask(head=name)
+    model = task.build_model(make_backbone())
+    kind = model.preprocessor_cls
+    batch = {name: name for name in (*kind.features, *kind.targets.values())}
+    features, labels = task.assemble(batch)
+    assert features.keys() == model.input.keys()
+    assert labels.keys() == model.output.keys()
+    predictor = task.predictor(model)
     assert (predictor is model) == (name == "plain")
-    assert head.predictor(model) is predictor
-    assert set(predictor.input) == set(head.inputs)
+    assert task.features(batch).keys() == predictor.input.keys()
+    assert task.predictor(model) is predictor
 
 
 # === Question files: three layouts, and errors that name the place ===

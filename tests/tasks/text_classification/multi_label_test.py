@@ -92,4 +92,4 @@ def test_bad_options():
     with pytest.raises(ValueError, match="Received: label_separator=None"):
         MultiLabelTask().with_columns(label_separator=None)
     with pytest.raises(ValueError, match="one of dull, food, .* Received: sea"):
-        labelled().targets_of([("sea",)])
+        labelled().targets(ROWS._replace(labels=[("sea",)]))

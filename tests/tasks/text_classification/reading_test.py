@@ -164,8 +164,6 @@ def test_several_labels_a_row(tmp_path):
     path = write(path, '{"text": "a", "labels": null}')
     with pytest.raises(ValueError, match="have a `labels`. Received: .*line 1, where"):
         read_labelled_texts(path, columns)
-    with pytest.raises(ValueError, match="hold a character"):
-        Columns(label_separator="")
 
 
 def test_rows_of_json_lines_without_a_column(tmp_path):

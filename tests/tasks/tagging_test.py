@@ -5,7 +5,7 @@ import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, TaggingTask
-from albert_keras.tasks.tagging.reading import (
+from albert_keras.tasks.tagging import (
     PredictedTags,
     TaggedSentences,
     read_tagged,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from albert_keras.tasks.embedding.retrieval import retrieval_scores, search
+from albert_keras.tasks.embedding import retrieval_scores, search
 
 DRAW = np.random.default_rng(5)
 
 
 def test_documents_are_found_in_their_order(monkeypatch):
-    monkeypatch.setattr("albert_keras.tasks.embedding.retrieval._BLOCK", 3)
+    monkeypatch.setattr("albert_keras.tasks.embedding._BLOCK", 3)
     queries, documents = DRAW.normal(size=(7, 5)), DRAW.normal(size=(23, 5))
     expected = np.argsort(-(queries @ documents.T), axis=1)
     assert np.array_equal(search(queries, documents, 11), expected[:, :11])

@@ -107,7 +107,7 @@ def test_rows_without_anything_to_learn_are_refused(tokenizer, fields, rows, mes
     ("labels", "message"),
     [
         (["good", 2], "A label must be a finite number"),
-        ([[1, 2], [1, 2, 3]], "lists of as many numbers each. Received: sizes 2, 3"),
+        ([[1, 2], [1, 2, 3]], "lists of the same length. Received: sizes 2, 3"),
         ([2, [1, 2]], "Received: sizes 0, 2"),
     ],
 )

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from albert_keras.tasks.tagging.reading import default_tag, read_tagged, write_tagged
+from albert_keras.tasks.tagging import default_tag, read_tagged, write_tagged
 from tests.tfds_data_sets import build
 
 WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]

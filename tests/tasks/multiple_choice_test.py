@@ -10,7 +10,7 @@ from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, MultipleChoiceTask
 from albert_keras.tasks.finetuning import PreparedRows
-from albert_keras.tasks.multiple_choice.reading import read_choice_questions
+from albert_keras.tasks.multiple_choice import read_choice_questions
 from tests.tasks.task_checks import run_task_test
 from tests.tfds_data_sets import build, prepare
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.embedding.reading import (
+from albert_keras.tasks.embedding import (
     EmbeddingColumns,
     RetrievalRows,
     read_embedding_rows,

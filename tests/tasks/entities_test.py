@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_keras.tasks.tagging.entities import (
+from albert_keras.tasks.entities import (
     are_entity_tags,
     entity_scores,
     find_entities,

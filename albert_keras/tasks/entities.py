@@ -1,20 +1,22 @@
-"""Scores of predicted entities by the rules of CoNLL.
+"""Entities in tags, and their scores by the rules of CoNLL.
 
-Own code, because seqeval, the usual library, has had no release since 2020.
+The usual library, seqeval, has had no release since 2020.
 """
 
 import collections
 
 from albert_keras.preprocessors.tagged_words import check_same_lengths
 from albert_keras.tasks.metrics import rates
-from albert_keras.tasks.tagging.reading import OUTSIDE
 
-# Prefixes in the letters of IOBES; BMES and BILOU are the same in other letters.
+# The tag of words outside of entities.
+OUTSIDE = "O"
+
+# Prefixes as letters of IOBES. BMES and BILOU have other letters for the same.
 _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
 
 
 def are_entity_tags(tags):
-    """Returns whether all tags but `O` have the prefix of an entity, such as `B-PER`."""
+    """Returns whether all tags except `O` have an entity's prefix, such as `B-PER`."""
     others = [tag for tag in tags if tag != OUTSIDE]
     return bool(others) and all(tag.partition("-")[0] in _PREFIXES for tag in others)
 
@@ -24,8 +26,8 @@ def find_entities(tags):
 
     Tags may follow IOB1 (`B` only between adjacent entities of one type), IOB2 or BIO
     (`B` at each beginning), IOBES, BMES or BILOU. As in conlleval, no order of tags is an
-    error: an entity also begins where the type changes, so `I-PER` after `O` or `B-LOC`
-    begins one.
+    error: an entity also begins where the type changes, so it begins at `I-PER` after
+    `O` or `B-LOC`.
 
     Args:
         tags: list of str: a prefix, a hyphen and a type, or `O`.
@@ -36,7 +38,7 @@ def find_entities(tags):
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5)]
 
     Reference: conlleval, version 2004-01-26, of the CoNLL-2000 shared task, for `B`, `I`
-    and `O`; an `S` is an entity and an `E` ends one, where conlleval does not know `S`.
+    and `O`. It does not know `S`, a whole entity, and `E`, the end of an entity.
     """
     entities = []
     start = None
@@ -60,13 +62,13 @@ def describe_entities(text, words, tags, probabilities):
     """Returns the entities of a sentence with their places in a text.
 
     Args:
-        text: str that holds the words one after another.
-        words, tags, probabilities: Lists of the words, their tags and the probabilities
-            of these.
+        text: str that has the words in this order.
+        words, tags, probabilities: Lists of the words, their tags and the tags'
+            probabilities.
 
     Returns:
-        List of dicts: `text`, `type`, `start` and `end` (characters, `text[start:end]` is
-        the entity), and `score`, the mean probability of its tags.
+        List of dicts: `text`, `type`, `start` and `end` (characters, so that
+        `text[start:end]` is the entity), and `score`, the mean probability of its tags.
 
     Example:
 
@@ -88,14 +90,14 @@ def describe_entities(text, words, tags, probabilities):
 
 
 def entity_scores(targets, predictions):
-    """Scores predicted entities; correct ones have the type and words of a target.
+    """Scores predicted entities. A correct one has the type and words of a target.
 
     Args:
         targets, predictions: Lists of lists of str of the same lengths: tags of words.
 
     Returns:
         Dict: `rates` of all entities (micro averages), `num_targets`, `num_predictions`,
-        `num_correct`, and `types`, a dict from each type, sorted, to the same six.
+        `num_correct`, and `types`, a dict from each type, sorted, to these six values.
 
     Example:
 

@@ -1,4 +1,0 @@
-"""Vectors of texts: training on pairs, and scores of pairs and of search."""
-
-from albert_keras.tasks.embedding.reading import EmbeddingRows, RetrievalRows
-from albert_keras.tasks.embedding.task import EmbeddingTask

@@ -1,0 +1,285 @@
+"""Multiple-choice questions: RACE, and others with options in JSON lines or TFDS."""
+
+import dataclasses
+import pathlib
+import re
+import string
+from typing import ClassVar
+
+import numpy as np
+
+from albert_keras.options import Range, option
+from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
+from albert_keras.system.files import write_json
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
+from albert_keras.tasks.metrics import majority_accuracy, score
+from albert_keras.tasks.reading import (
+    as_columns,
+    check_labelled,
+    first_of,
+    is_tfds,
+    labels_or_none,
+    read_json_rows,
+)
+from albert_keras.text.text_files import UTF_8, check_unicode
+from albert_keras.text.tfds import PREFIX
+
+# RACE's folders. The questions are from exams of these schools.
+LEVELS = ("middle", "high")
+
+LETTERS = string.ascii_uppercase
+
+# Names of the parts of a question, in files and in dicts.
+CONTEXT_KEYS = ("context", "article", "passage")
+QUESTION_KEYS = ("question",)
+OPTION_KEYS = ("options", "choices")
+
+# In TFDS the levels are configs.
+_TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class MultipleChoiceTask(FinetuningTask):
+    """Choice of the option that answers a question, with or without an article.
+
+    Args:
+        max_question_length: int. The last tokens of question and option that are kept.
+            Default 128, the original's; without this limit RACE scores 20 points less
+            (huggingface/transformers issue 3522).
+
+    Reference: google-research/albert race_utils.py.
+    """
+
+    files: dict = dataclasses.field(
+        default_factory=lambda: {
+            "train": "train.jsonl",
+            "validation": "dev.jsonl",
+            "test": "test.jsonl",
+        }
+    )
+    max_question_length: int = option(
+        "maximum number of tokens of a question", 128, Range(1, 2**16)
+    )
+
+    packing: ClassVar[tuple] = ("max_question_length",)
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `ChoiceQuestions`."""
+        rows = read_choice_questions(source, self.decoding)
+        if needs_labels:
+            check_labelled(rows.answers, source, "an answer to each question")
+        return rows
+
+    def prepare(self, rows, *, training=False):
+        examples = pack_choices(
+            self.tokenizer.encoder,
+            rows,
+            sequence_length=self.recipe.sequence_length,
+            max_question_length=self.max_question_length,
+        )
+        return PreparedRows(rows, examples)
+
+    def build_model(self, backbone):
+        from albert_keras.models import AlbertMultipleChoice
+
+        return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
+
+    def score(self, prepared, predictions):
+        """Returns the accuracy, also by level of RACE, and that of the majority answer.
+
+        Args:
+            prepared: `PreparedRows`.
+            predictions: Scores of options, float `(num_questions, num_choices)`.
+        """
+        targets = np.array(prepared.rows.answers)
+        groups = np.array(prepared.rows.groups)
+        results = score(("accuracy",), targets, predictions)
+        is_right = predictions.argmax(-1) == targets
+        for group in sorted(set(groups.tolist()) - {""}):
+            results[f"{group}_accuracy"] = float(is_right[groups == group].mean())
+        return {
+            **results,
+            "majority_accuracy": majority_accuracy(targets),
+            "num_examples": len(targets),
+            "num_predicted_labels": len(np.unique(predictions.argmax(-1))),
+        }
+
+    def rows_of(self, samples):
+        """Returns `ChoiceQuestions` of tuples, or of dicts with the names in files.
+
+        A tuple has context, question and options, or only context and options.
+        """
+        names = (CONTEXT_KEYS, QUESTION_KEYS, OPTION_KEYS)
+        articles, questions, options = as_columns(
+            samples, *names, optional=QUESTION_KEYS
+        )
+        questions = [question or "" for question in questions]
+        return ChoiceQuestions(articles, questions, options, None, [""] * len(articles))
+
+    def describe(self, prepared, predictions):
+        """Returns question or context, options, scores and the best letter of rows."""
+        rows = prepared.rows
+        return [
+            {
+                "text": question or context,
+                "options": options,
+                "logits": scores.tolist(),
+                "label": LETTERS[scores.argmax()],
+            }
+            for context, question, options, scores in zip(
+                rows.articles, rows.questions, rows.options, predictions, strict=True
+            )
+        ]
+
+    def truths(self, rows):
+        return [[LETTERS[position]] for position in rows.answers]
+
+    def has_submission(self, path):
+        return path.suffix == ".json"
+
+    def write_submission(self, path, prepared, predictions):
+        """Writes the letters of the best options as JSON, like RACE's answers."""
+        letters = [LETTERS[position] for position in predictions.argmax(-1)]
+        write_json(path, {"answers": letters})
+
+    def text_keys(self, rows):
+        return list(zip(rows.articles, rows.questions, strict=True))
+
+    def split_keys(self, rows):
+        """Returns the articles, or for questions without an article the questions."""
+        texts = zip(rows.articles, rows.questions, strict=True)
+        return [article or question for article, question in texts]
+
+    def prior_loss(self, prepared):
+        # The model scores each option alone, so it cannot prefer a position.
+        return float(np.log(prepared.examples.num_choices))
+
+
+RACE = MultipleChoiceTask(
+    files={"train": "train", "validation": "dev", "test": "test"},
+    tfds_name="race",
+    tfds_splits={"train": "train", "validation": "dev"},
+    # Lan et al. 2020, table 14.
+    recipe=Recipe(2e-5, 32, 12_000, 1000, sequence_length=512, dropout=0.1),
+)
+
+
+def read_choice_questions(path, decoding=UTF_8):
+    """Reads questions with options.
+
+    Args:
+        path: str or path, one of:
+
+            *   a folder in RACE's layout: `middle/`, `high/` or both, with `.txt` files
+                of JSON, `{"article", "questions", "options", "answers"}`;
+            *   a file of such JSON lines;
+            *   a file of JSON lines with one question each,
+                `{"context", "question", "options", "answer"}`; other names are `article`
+                or `passage`, `choices` and `label`, and `context` may be absent;
+            *   `"tfds:NAME:SPLIT"` with the features of either form: `"tfds:race:dev"`
+                has both levels, `"tfds:race/high:dev"` one.
+
+            Answers are letters from `A`, or numbers from 0. They may be absent in all
+            questions.
+        decoding: `Decoding` of the files.
+
+    Returns:
+        `ChoiceQuestions`, at least one.
+
+    Raises:
+        FileNotFoundError: If there is no such file or folder.
+        ValueError: If a folder has no level, a line has another form, questions have
+            different numbers of options, or only some have an answer; with the line.
+    """
+    rows, places = [], []
+    for group, source in _sources(path):
+        for where, article in read_json_rows(source, decoding):
+            for row in _questions_of(article, where):
+                rows.append((*row, group))
+                places.append(where)
+    if not rows:
+        raise ValueError(f"There must be a question. Received: '{path}', without one.")
+    articles, questions, options, answers, groups = map(list, zip(*rows, strict=True))
+    for row, where in zip(options, places, strict=True):
+        if len(row) != len(options[0]):
+            raise ValueError(
+                "All questions must have the same number of options. "
+                f"Received: {where}, with {len(row)}, and {len(options[0])} before."
+            )
+    answers = labels_or_none(answers, places, "questions must have answers")
+    return ChoiceQuestions(articles, questions, options, answers, groups)
+
+
+def _sources(path):
+    """Yields the group, RACE's level or `""`, and the source of each data set."""
+    if is_tfds(path):
+        match = _TFDS_RACE.fullmatch(str(path))
+        if match is None:
+            yield "", path
+            return
+        for level in [match["level"]] if match["level"] else LEVELS:
+            yield level, f"{PREFIX}race/{level}{match['rest'] or ''}"
+        return
+    path = pathlib.Path(path)
+    if not path.is_dir():
+        yield "", path
+        return
+    levels = [name for name in LEVELS if (path / name).is_dir()]
+    if not levels:
+        raise ValueError(
+            f"A folder must have RACE's layout, with {' or '.join(LEVELS)} in it. "
+            f"Received: '{path}'."
+        )
+    for name in levels:
+        for file in sorted((path / name).glob("*.txt")):
+            yield name, file
+
+
+def _questions_of(row, where):
+    """Yields the article, question, options and answer (or None) of each question.
+
+    `row` is an article with several questions, or one question.
+    """
+    article = first_of(row, CONTEXT_KEYS)
+    if "questions" in row:
+        columns = [row["questions"], row.get("options"), row.get("answers")]
+        if columns[2] is None and isinstance(columns[0], list):
+            columns[2] = [None] * len(columns[0])
+    else:
+        names = (QUESTION_KEYS, OPTION_KEYS, ("answer", "label"))
+        columns = [[first_of(row, keys)] for keys in names]
+        article = "" if article is None else article
+    if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
+        raise ValueError(
+            "`questions`, `options` and `answers` must be lists of the same length. "
+            f"Received: {where}."
+        )
+    for question, options, answer in zip(*columns, strict=True):
+        if not (isinstance(options, list) and 2 <= len(options) <= len(LETTERS)):
+            raise ValueError(
+                f"A question must have a list of 2 to {len(LETTERS)} options. "
+                f"Received: {where}: {options!r:.80}."
+            )
+        for text in (article, question, *options):
+            if not isinstance(text, str):
+                raise ValueError(
+                    "Articles, questions and options must be texts. "
+                    f"Received: {where}: {text!r:.80}."
+                )
+            check_unicode(text, where, "strict", None)
+        yield article, question, options, _answer_index(answer, len(options), where)
+
+
+def _answer_index(answer, num_options, where):
+    """Returns the position of an option by its letter or number; None stays None."""
+    if answer is None:
+        return None
+    index = answer
+    if isinstance(answer, str) and len(answer) == 1:
+        index = int(answer) if answer.isdecimal() else LETTERS.find(answer.upper())
+    if not (type(index) is int and 0 <= index < num_options):
+        raise ValueError(
+            f"An answer must be one of the letters {LETTERS[:num_options]}, or a number "
+            f"from 0 to {num_options - 1}. Received: {where}: {answer!r:.80}."
+        )
+    return index

@@ -1,0 +1,410 @@
+"""Tagging of words, such as named entities or parts of speech."""
+
+import collections
+import dataclasses
+import itertools
+import pathlib
+import re
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from albert_keras.checks import check_is_list, shown
+from albert_keras.options import option
+from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
+from albert_keras.system.files import atomic_path
+from albert_keras.tasks.entities import (
+    OUTSIDE,
+    are_entity_tags,
+    describe_entities,
+    entity_scores,
+)
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
+from albert_keras.tasks.metrics import (
+    accuracy,
+    check_finite_outputs,
+    classification_report,
+    label_ids,
+    majority_accuracy,
+)
+from albert_keras.tasks.reading import (
+    check_keys,
+    check_labelled,
+    first_of,
+    is_tfds,
+    labels_or_none,
+    read_json_rows,
+)
+from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
+
+_DOCUMENT_START = "-DOCSTART-"
+WORD_KEYS = ("tokens", "words")
+_TAG_KEYS = ("tags", "labels")
+
+
+class TaggedSentences(NamedTuple):
+    """Columns of sentences, in the order of the file.
+
+    Attributes:
+        words: list of lists of str.
+        tags: list of lists of str, a tag for each word; None if unknown.
+        texts: list of str with the words, or `""` for words joined by spaces; None if
+            all are so.
+    """
+
+    words: list
+    tags: list | None
+    texts: list | None = None
+
+
+class PredictedTags(NamedTuple):
+    """Predictions for words.
+
+    Attributes:
+        tags: list of lists of str, a tag for each word.
+        probabilities: list of lists of float, the probabilities of the tags; 0.0 for
+            words without tokens.
+    """
+
+    tags: list
+    probabilities: list
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggingTask(FinetuningTask):
+    """A tag for each word of sentences in CoNLL's columns, JSON lines or TFDS.
+
+    Loss and predictions use the first token of each word. Tags of entities (BIO, IOB,
+    IOBES) are scored by entity, as in the CoNLL shared tasks, other tags by word.
+
+    Args:
+        labels: Tuple of tags in the order of the logits. Default None: those of the
+            training file, sorted.
+        default: str. Tag for words without tokens. Default None: see `default_tag`.
+        tag_feature: str. Name of the tags in TFDS; CoNLL 2003 has `"ner"`, `"pos"` and
+            `"chunks"`.
+
+    Reference: Devlin et al. 2019, section 5.3.
+    """
+
+    labels: tuple | None = None
+    default: str | None = None
+    tag_feature: str = option("tags of a TFDS data set (default: ner)", "ner")
+
+    facts: ClassVar[tuple] = ("labels", "default")
+
+    @property
+    def main_metric(self):
+        """`f1` of entities, or for other tags `accuracy` of words."""
+        return "f1" if are_entity_tags(self.labels) else "accuracy"
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `TaggedSentences`."""
+        rows = read_tagged(source, tag_feature=self.tag_feature, decoding=self.decoding)
+        if needs_labels:
+            check_labelled(rows.tags, source, "a tag for each word")
+        # Test files may have other tags than the task.
+        elif not set(itertools.chain(*rows.tags or ())) <= set(self.labels or ()):
+            return rows._replace(tags=None)
+        return rows
+
+    def for_run(self, rows, tokenizer, labels=None, default=None):
+        labels = labels or self.labels or sorted(set(itertools.chain(*rows.tags)))
+        return dataclasses.replace(
+            self,
+            labels=tuple(labels),
+            default=default or self.default or default_tag(rows.tags),
+            tokenizer=tokenizer,
+        )
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`. A long sentence gives several examples."""
+        tag_ids = rows.tags and [label_ids(tags, self.labels) for tags in rows.tags]
+        examples = align_tags(
+            self.tokenizer.encoder,
+            rows.words,
+            tag_ids,
+            sequence_length=self.recipe.sequence_length,
+        )
+        return PreparedRows(rows, examples)
+
+    def build_model(self, backbone):
+        from albert_keras.models import AlbertTokenClassifier
+
+        return AlbertTokenClassifier(
+            backbone,
+            len(self.labels),
+            dropout=self.recipe.classifier_dropout,
+            labels=self.labels,
+        )
+
+    def predict(self, model, prepared, batch_size):
+        """Returns the `PredictedTags` of words."""
+        from scipy.special import softmax
+
+        examples = prepared.examples
+        found = np.zeros((examples.offsets[-1], len(self.labels)), np.float32)
+        for rows, logits in self.outputs(model, examples, batch_size):
+            lengths = examples.lengths[rows]
+            # (batch, length)
+            is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
+            check_finite_outputs(logits[is_token])
+            found[examples.token_positions(rows)] = logits[is_token]
+        shares = softmax(found, axis=-1).max(axis=-1)
+        words, default = prepared.rows.words, self.labels.index(self.default)
+        word_tags = gather_words(examples, found.argmax(axis=-1), words, default)
+        return PredictedTags(
+            [[self.labels[tag] for tag in tags] for tags in word_tags],
+            gather_words(examples, shares, words, 0.0),
+        )
+
+    def score(self, prepared, predictions):
+        """Returns `accuracy` of words, and for entities `precision`, `recall`, `f1`."""
+        ids, predicted_ids = self._ids_of(prepared, predictions)
+        results = {"accuracy": accuracy(ids, predicted_ids)}
+        if are_entity_tags(self.labels):
+            scores = entity_scores(prepared.rows.tags, predictions.tags)
+            results |= {name: scores[name] for name in ("precision", "recall", "f1")}
+        return {
+            **results,
+            "majority_accuracy": majority_accuracy(ids),
+            "num_examples": len(prepared.rows.tags),
+            "num_words": len(ids),
+            "num_predicted_labels": len(np.unique(predicted_ids)),
+        }
+
+    def report(self, prepared, predictions):
+        """Returns the confusion matrix of tags, and entity scores by type."""
+        ids = self._ids_of(prepared, predictions)
+        report = classification_report(*ids, self.labels)
+        if are_entity_tags(self.labels):
+            scores = entity_scores(prepared.rows.tags, predictions.tags)
+            report["entities"] = scores["types"]
+        return report
+
+    def _ids_of(self, prepared, predictions):
+        """Returns the target and the predicted tag ids, each int32 `(num_words,)`."""
+        columns = (prepared.rows.tags, predictions.tags)
+        return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
+
+    def rows_of(self, samples):
+        """Returns `TaggedSentences` of lists of words or of texts; see `words_of`.
+
+        Samples may be dicts that have one of these as `tokens` or `words`.
+        """
+        check_is_list("samples", samples)
+        samples = [_sample_text(sample) for sample in samples]
+        texts = [sample if isinstance(sample, str) else "" for sample in samples]
+        return TaggedSentences([words_of(sample) for sample in samples], None, texts)
+
+    def describe(self, prepared, predictions):
+        """Returns text, words, tags, and both as `label`: `word/tag word/tag`.
+
+        If the tags are of entities, also `entities`; see `describe_entities`.
+        """
+        rows, has_entities = prepared.rows, are_entity_tags(self.labels)
+        texts, described = rows.texts or [""] * len(rows.words), []
+        for text, *columns in zip(texts, rows.words, *predictions, strict=True):
+            text, (words, tags, _) = text or " ".join(columns[0]), columns
+            row = {"text": text, "words": words, "tags": tags}
+            row["label"] = _labelled(words, tags)
+            if has_entities:
+                row["entities"] = describe_entities(text, *columns)
+            described.append(row)
+        return described
+
+    def truths(self, rows):
+        return [[_labelled(*pair)] for pair in zip(rows.words, rows.tags, strict=True)]
+
+    def has_submission(self, path):
+        # Columns of words and tags.
+        return path.suffix in (".tsv", ".txt", ".conll")
+
+    def write_submission(self, path, prepared, predictions):
+        """Writes columns of words, target tags if known, and predicted tags."""
+        words, tags, _ = prepared.rows
+        write_tagged(path, words, predictions.tags, tags)
+
+    def text_keys(self, rows):
+        return [tuple(words) for words in rows.words]
+
+
+TAGGING = TaggingTask(
+    files={"train": "train.txt", "validation": "valid.txt", "test": "test.txt"},
+    tfds_name="conll2003",
+    tfds_splits={"train": "train", "validation": "dev"},
+    # Devlin et al. 2019, appendix A.3: within its ranges of rates and epochs.
+    recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
+)
+
+
+def _labelled(words, tags):
+    return " ".join(map("/".join, zip(words, tags, strict=True)))
+
+
+def _sample_text(sample):
+    """Returns the sentence of a sample, a text or a list of words, also from a dict."""
+    if not isinstance(sample, dict):
+        return sample
+    sentence = first_of(sample, WORD_KEYS)
+    if sentence is None:
+        raise ValueError(
+            f"A sample must be a sentence, or a dict with {' or '.join(WORD_KEYS)}. "
+            f"Received: {shown(sample)}."
+        )
+    check_keys(sample, WORD_KEYS)
+    return sentence
+
+
+def read_tagged(path, tag_feature="ner", decoding=UTF_8):
+    """Reads words and their tags.
+
+    *   Columns, as CoNLL's: each line has a word first and its tag last, separated by
+        tabs, or if there are none by spaces. An empty line, or one that begins with
+        `-DOCSTART-`, separates sentences. A file of one column has no tags.
+    *   JSON lines (`.jsonl`) with a sentence each, `{"tokens": [...], "tags": [...]}`, or
+        with the names `words` and `labels`. Tags may be numbers, or absent.
+    *   TFDS: a feature `tokens` or `words`, and another sequence, as in
+        `"tfds:conll2003:train"`.
+
+    Args:
+        path: str or path; `.gz` is decompressed. Or `"tfds:NAME:SPLIT"`.
+        tag_feature: str. Name of the tags in TFDS. Default `"ner"`.
+        decoding: `Decoding` of the file.
+
+    Returns:
+        `TaggedSentences`, at least one sentence.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is empty or has another form, or only some sentences have
+            tags; with the number of the line.
+    """
+    if is_tfds(path):
+        sentences = _read_tfds(path, tag_feature)
+    elif ".jsonl" in pathlib.Path(path).suffixes:
+        rows = read_json_rows(path, decoding)
+        sentences = (_sentence_of(*row, _TAG_KEYS) for row in rows)
+    else:
+        lines = read_lines(path, decoding)
+        sentences = _read_columns(path, lines)
+    sentences = list(sentences)
+    if not sentences:
+        raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
+    places, words, tags = map(list, zip(*sentences, strict=True))
+    tags = labels_or_none(tags, places, "sentences of a file must have tags")
+    return TaggedSentences(words, tags)
+
+
+def default_tag(tags):
+    """Returns the tag for words without tokens, from the tags of training sentences.
+
+    It is `"O"` if that occurs, as with all tags of entities, or else the most frequent
+    tag.
+    """
+    counts = collections.Counter(itertools.chain(*tags))
+    return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
+
+
+def write_tagged(path, words, predictions, tags=None):
+    r"""Writes tags in columns: a word in each line, and an empty line after a sentence.
+
+    The columns are the word, the target tag if known, and the predicted tag, as
+    `conlleval -d '\t'` and `read_tagged` read them.
+
+    Args:
+        path: str or path.
+        words, predictions: Lists of lists of str of the same lengths. Words must not
+            have tabs or line breaks.
+        tags: Targets, lists of the same lengths, or None.
+    """
+    columns = [words, predictions] if tags is None else [words, tags, predictions]
+    rows = []
+    for sentence in zip(*columns, strict=True):
+        rows.extend([*zip(*sentence, strict=True), ()])
+    for word in itertools.chain(*words):
+        if any(mark in word for mark in "\t\r\n"):
+            raise ValueError(
+                "A word in columns must not hold a tab or a line break. "
+                f"Received: {word!r}."
+            )
+    with atomic_path(path) as temporary:
+        lines = ["\t".join(row) + "\n" for row in rows]
+        temporary.write_text("".join(lines), "utf-8")
+
+
+def _read_columns(path, lines):
+    """Yields the place (for errors), words and tags (or None) of each sentence."""
+    num_columns = None
+    rows = []
+    # The last sentence may have no empty line after it.
+    for number, line in enumerate(itertools.chain(lines, [""]), start=1):
+        line = line.rstrip("\r\n")
+        if line.strip(" \t") and not line.startswith(_DOCUMENT_START):
+            columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
+            place = f"'{path}', line {number}"
+            num_columns = num_columns or len(columns)
+            _check_columns(columns, num_columns, place)
+            rows.append((place, columns[0], columns[-1] if num_columns > 1 else None))
+        elif rows:
+            places, words, tags = zip(*rows, strict=True)
+            yield places[0], list(words), None if None in tags else list(tags)
+            rows = []
+
+
+def _check_columns(columns, num_columns, place):
+    if len(columns) != num_columns:
+        raise ValueError(
+            "All lines must have the same number of columns. Received: "
+            f"{place}, with {len(columns)}, and {num_columns} before. Remove comments."
+        )
+    if not (columns[0] and columns[-1]):
+        raise ValueError(
+            "Each line must have a word first, and a tag last. Received: "
+            f"{place}, with none."
+        )
+
+
+def _read_tfds(source, tag_feature):
+    """Yields the place (for errors), words and tags of each sentence."""
+    for place, row in read_json_rows(source):
+        if tag_feature not in row:
+            raise ValueError(
+                f"A TFDS data set must have a feature `{tag_feature}` of tags. Received: "
+                f"'{source}', whose features are {', '.join(row)}. See --tag-feature."
+            )
+        # TFDS ends the splits of CoNLL 2003 with an empty sentence.
+        if row[tag_feature]:
+            yield _sentence_of(place, row, (tag_feature,))
+
+
+def _sentence_of(place, row, tag_keys):
+    """Returns the place, words and tags (or None) of a JSON object."""
+    words = _texts_at(row, WORD_KEYS, str, place)
+    tags = _texts_at(row, tag_keys, str | int, place)
+    if not words:
+        raise ValueError(
+            f"Each line must have {' or '.join(WORD_KEYS)}. "
+            f"Received: {place}: {', '.join(row)}."
+        )
+    if tags is not None and len(tags) != len(words):
+        raise ValueError(
+            "Each word must have a tag. "
+            f"Received: {place}, with {len(words)} words and {len(tags)} tags."
+        )
+    return place, words, tags
+
+
+def _texts_at(row, keys, kinds, place):
+    """Returns the list of str at the first of `keys` that the row has, or None."""
+    values = first_of(row, keys)
+    if values is None:
+        return None
+    if not isinstance(values, list) or not all(
+        isinstance(value, kinds) and str(value) for value in values
+    ):
+        raise ValueError(
+            f"`{'` or `'.join(keys)}` must be a list of texts that are not empty. "
+            f"Received: {place}: {shown(values)}."
+        )
+    return [check_unicode(str(value), place, "strict", None) for value in values]
