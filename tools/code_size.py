@@ -80,7 +80,7 @@ def main(folders):
             names = {
                 alias.asname
                 for node in ast.parse(stub.read_text("utf-8")).body
-                # Not the folders whose names stand one level down.
+                # Not the folders, whose names are one level down.
                 if node.module
                 for alias in node.names
             }

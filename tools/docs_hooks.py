@@ -1,8 +1,8 @@
 """Hook of MkDocs for pages that are made from the code.
 
-`{{ commands }}`, `{{ recipes }}`, `{{ tasks }}` and `{{ sizes }}` in a page are replaced
-by what the parsers, the recipes, the tasks and the presets say, so that the reference
-cannot differ from the code.
+It replaces `{{ commands }}`, `{{ recipes }}`, `{{ tasks }}` and `{{ sizes }}` in a page
+by tables of the parsers, recipes, tasks and presets, so that the reference cannot differ
+from the code.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import textwrap
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Replaces the names in braces by what they stand for."""
+    """Replaces the names in braces by their tables."""
     makers = {"commands": commands, "recipes": recipes, "tasks": tasks, "sizes": sizes}
     for name, make in makers.items():
         place = f"{{{{ {name} }}}}"
@@ -54,7 +54,7 @@ def _description(text):
 
 
 def _as_markdown(text):
-    """Escapes what Markdown would read as its own, but for code in backticks."""
+    """Escapes the characters that Markdown reads, except in backticks."""
     return re.sub(r"`[^`]*`|[\[*_<]", _escaped, text)
 
 

@@ -13,7 +13,7 @@ import re
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "colab"
-# Cells for Colab alone: the licence, and the package's installation.
+# Cells that only Colab needs: the licence, and the package's installation.
 LEFT_OUT = ("licence", "install")
 CONTROL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -73,7 +73,7 @@ def executed_cells(path):
             resources={"metadata": {"path": folder}},
             skip_cells_with_tag="skip-execution",
         ).execute()
-    # Errors and warnings of libraries are no outputs.
+    # Libraries print warnings on standard error.
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [o for o in cell.outputs if o.get("name") != "stderr"]

@@ -52,7 +52,7 @@ class Docstrings(griffe.Extension):
 
 
 def _text_of(node):
-    """Returns a help text, with the names in an f-string as they stand there."""
+    """Returns a help text, with `...` for each expression of an f-string."""
     if isinstance(node, ast.Constant):
         text = str(node.value)
     elif isinstance(node, ast.JoinedStr):

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # PyTorch is left out, because its build depends on the machine: PyPI's needs 3 GB of CUDA
 # libraries. Two packages that all of its builds need are named instead.
-# Of backports-strenum uv would choose a version that is not for Python 3.11.
+# uv would choose a version of backports-strenum that is not for Python 3.11.
 printf '%s\n' sympy networkx 'backports-strenum<1.3' |
   uv pip compile setup.cfg - --extra dev --excludes <(echo torch) \
     --python-version 3.11 --python-platform x86_64-manylinux_2_28 \

@@ -2,7 +2,7 @@
 """Measures n-gram baselines of masked words, to compare the loss of a run with.
 
 They are counted in the data that the run was trained on. Prints the scores of a file that
-`evaluate RUN --data DATA --json` made with `unigram_loss` and `trigram_loss` among them.
+`evaluate RUN --data DATA --json` made, with `unigram_loss` and `trigram_loss`.
 
 example:
   tools/ngram_baselines.py runs/base --data records_held --scores held.json

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
-# That of the tests stays as it is: it may have another Python.
+# An environment of the tests is kept: it may have another Python.
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --editable ".[lite,plots]"
 "$venv/bin/albert-keras" quickstart "$@"

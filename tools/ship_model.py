@@ -2,11 +2,11 @@
 """Writes a pretraining run to `saved_models/` as a shipped model, with its card.
 
 The folder gets the run's model in float32, its log and learning curve, `results.json`
-with all figures, and `README.md`, the template of `tools/model_cards/` filled in with
-these. Of a run that began with the checkpoint of another one, or with a shipped model,
-all these include the earlier training. Commands show paths as they were given; call the
-tool in the folder of the run. A model that is shipped already keeps what is not given
-anew, such as its weights.
+with all figures, and `README.md`, the template of `tools/model_cards/` with these
+figures. If the run began with the checkpoint of another run or with a shipped model, log,
+figures and commands include the earlier training. Commands show paths as they were given;
+call the tool in the folder of the run. A shipped model keeps what is not given, such as
+its weights.
 
 examples:
   tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
@@ -222,7 +222,7 @@ def collect_pretraining(run):
     description = RunFolder(run).read()
     arguments = options_of(description)
     data = read_json(pathlib.Path(description["data"], "dataset.json"))
-    # The resolved schedule and examples: what a recipe set is not among the arguments.
+    # Resolved, since the arguments lack what a recipe set.
     schedule, examples = description["schedule"], description["examples"]
     whole = Phase(arguments["num_steps"], arguments["batch_size"])
     phases = [*map(Phase.parse, arguments["phases"] or ())] or [whole]
@@ -251,14 +251,14 @@ def collect_pretraining(run):
 
 
 def figures_of(folder):
-    """Returns what `collect_pretraining` finds of a run or of a shipped model."""
+    """Returns the figures of the pretraining of a run or of a shipped model."""
     if (folder / "run.json").exists():
         return collect_pretraining(folder)
     return read_json(folder / "results.json")["pretraining"]
 
 
 def continued(earlier, later):
-    """Returns the figures of a training that goes on from the weights of another one."""
+    """Returns the figures of a training and of the earlier one that it began with."""
     joints = {
         "schedule": " Then, from these weights, ",
         "table": "\n",
@@ -298,7 +298,7 @@ def collect_comparisons(paths):
 
 
 def options_of(description):
-    """Returns the options of a run, those of its dicts among them, by name."""
+    """Returns the options of a run by name, with those in its dicts."""
     options = dict(description["config"])
     for group in [name for name, value in options.items() if isinstance(value, dict)]:
         options |= options.pop(group)

@@ -12,18 +12,18 @@ if [ -z "${PYTHON:-}" ] && /usr/bin/python3 -c 'import ensurepip, sys; sys.exit(
   2>/dev/null; then
   python=/usr/bin/python3
 fi
-# That of the quick start stays as it is: it may have another Python.
+# An environment of the quick start is kept: it may have another Python.
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-# The packages of the browser's example, meanwhile: without npm or its registry two tests
-# are skipped. Scripts of packages would download further files.
+# Meanwhile npm installs the packages of the browser's example: without it or its registry
+# two tests are skipped. Scripts of packages would download further files.
 packages=examples/browser/node_modules
 if command -v npm >/dev/null && [ ! -d "$packages" ]; then
   timeout 90 npm install --prefix "${packages%/*}" --ignore-scripts --no-package-lock \
     --no-audit --no-fund --silent || rm -rf "$packages"
 fi &
 browser=$!
-# Compiling every file of TensorFlow takes a minute. Compiled is what the first tests
-# import, and kept, since a hundred processes import it again.
+# Compiling every file of TensorFlow takes a minute. What the first tests import is
+# compiled and kept, since a hundred processes import it again.
 unset PYTHONDONTWRITEBYTECODE
 pip=("$venv/bin/pip" install --quiet --no-compile)
 if [ "$(uname -sm)" = "Linux x86_64" ] &&
@@ -37,7 +37,7 @@ if [ "$(uname -sm)" = "Linux x86_64" ] &&
   wait $!
   # The package itself, and a check that nothing is missing.
   "${uv[@]}" --no-build-isolation --editable ".[dev]"
-  # On each core a half of what the processes of the tests would compile.
+  # Each core compiles half of what the processes of the tests import.
   "$venv/bin/python" -c 'import keras_hub, tensorflow_datasets' &
   "$venv/bin/python" -c 'import torch, transformers, jax, apache_beam'
   wait $!

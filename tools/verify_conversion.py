@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares a model with what the library that reads its files computes.
+"""Compares a model with the library that reads its files.
 
 Runs both on random input, and prints the largest absolute difference of each output.
 Ends with status 1 where one is above 1e-3: rounding stays far below, and a wrong weight
@@ -12,7 +12,6 @@ examples:
 """
 
 import argparse
-import contextlib
 import dataclasses
 import json
 import pathlib
@@ -69,8 +68,8 @@ def compare_outputs(model, path, seed=0):
     Args:
         model: One of ours, whose head must be in the files; `model.backbone` otherwise.
         path: str or path. The folder of the same model, or a model of keras-hub.
-            transformers runs folders of Hugging Face, keras-hub its own; other files
-            are loaded again by this package.
+            transformers loads folders of Hugging Face, keras-hub its own; this
+            package loads other files again.
         seed: int. Seed of the input.
 
     Returns:
@@ -134,15 +133,11 @@ def random_inputs(model, seed):
 def _run_transformers(checkpoint, model, inputs, outputs):
     torch = import_optional("torch", "peers")
     transformers = import_optional("transformers", "peers")
-    if checkpoint.suffix == ".h5":
-        raise NotImplementedError(
-            "transformers reads only PyTorch weights since version 5. "
-            f"Received: '{checkpoint}'. Verify the converted folder."
-        )
     # Our model decides on the class, whatever the files state.
     name = architecture(model, head_of(model))
-    with _without_bars(transformers.utils.logging):
-        theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
+    # Its bars would be between the lines of a command.
+    transformers.utils.logging.disable_progress_bar()
+    theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
     features = {
         foreign: torch.tensor(inputs[name], dtype=torch.long)
         for name, foreign in _FEATURE_NAMES.items()
@@ -159,18 +154,6 @@ def _run_transformers(checkpoint, model, inputs, outputs):
         for theirs in candidates
         if theirs in received
     }
-
-
-@contextlib.contextmanager
-def _without_bars(settings):
-    """Hides transformers' progress bars, which would stand between a command's lines."""
-    are_shown = settings.is_progress_bar_enabled()
-    settings.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if are_shown:
-            settings.enable_progress_bar()
 
 
 def _run_keras_hub(checkpoint, head, inputs):

@@ -6,18 +6,13 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.converters import CONVERTERS
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.heads import FOREIGN_HEADS, head_rows, known_heads
 from albert_keras.converters.name_table import (
     Row,
     assign_variables,
     collect_tensors,
     compare_variables,
-    expand_rows,
 )
-from albert_keras.models import HEADS
-from tests.converters.loading_test import make_model
 from tests.helpers import make_config, stored_arrays
 
 ROWS = [
@@ -108,22 +103,6 @@ def test_collected_tensors_have_the_source_names(model, tensors):
         collect_tensors(model.weights, ROWS)
 
 
-def test_rows_are_repeated_for_groups_and_inner_repetitions():
-    rows = [
-        Row("table", "embedding/table"),
-        Row("g{group}.i{inner}", "group_{group}/inner_{inner}", transposed=True),
-    ]
-    config = make_config(num_layers=5, num_groups=3, num_inner_repetitions=2)
-    assert expand_rows(rows, config) == [
-        Row("table", "embedding/table"),
-        *[
-            Row(f"g{group}.i{inner}", f"group_{group}/inner_{inner}", transposed=True)
-            for group in range(3)
-            for inner in range(2)
-        ],
-    ]
-
-
 # === Configs of other libraries, read and written as ours ===
 
 
@@ -181,31 +160,3 @@ def test_config_that_a_source_cannot_store_is_refused(change, message):
 
 
 # === Names of the heads in other libraries' files ===
-
-
-@pytest.mark.parametrize("head", HEADS)
-def test_every_variable_of_a_head_has_its_row(head):
-    model = make_model(head)
-    in_backbone = {variable.path for variable in model.backbone.weights}
-    paths = {variable.path for variable in model.weights} - in_backbone
-    assert HEADS[head].class_bias in (None, *paths)
-    for source in CONVERTERS.values():
-        targets = {row.target for row in head_rows(source, head)}
-        # keras-hub has no sentence-pair head.
-        assert targets in (set(), paths, paths - {"sop/kernel", "sop/bias"})
-
-
-def test_sources_know_these_heads():
-    # Heads of this package alone.
-    assert HEADS.keys() - FOREIGN_HEADS.keys() == {"early_exit"}
-    unknown = {
-        name: FOREIGN_HEADS.keys() - set(known_heads(source))
-        for name, source in CONVERTERS.items()
-    }
-    embedder = {"text_embedding"}
-    assert unknown.pop("sentence-transformers") == FOREIGN_HEADS.keys() - embedder
-    assert unknown.pop("huggingface") == {"joint_question_answering"} | embedder
-    assert FOREIGN_HEADS.keys() - unknown.pop("keras_hub") == {
-        *("pretraining", "sequence_classification")
-    }
-    assert list(unknown.values()) == [{"token_classification"} | embedder] * 3

@@ -31,9 +31,11 @@ def test_blocks_name_their_language_and_python_compiles(page):
 
 
 def test_links_to_files_of_the_repository_exist():
-    for page in PAGES:
+    for page in (*PAGES, snippets.ROOT / "CONTRIBUTING.md"):
         text = page.read_text("utf-8")
-        for path in re.findall(r"albert_keras/(?:tree|blob)/main/([\w./-]+)", text):
+        paths = re.findall(r"albert_keras/(?:tree|blob)/main/([\w./-]+)", text)
+        paths += re.findall(r"(?<!/)\btools/[\w/]+\.(?:py|sh)\b", text)
+        for path in paths:
             assert (snippets.ROOT / path).exists(), (page, path)
 
 

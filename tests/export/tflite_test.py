@@ -23,8 +23,7 @@ interpreter = pytest.importorskip("ai_edge_litert.interpreter")
 LABELS = ["bad", "so-so", "göod"]
 LENGTHS = {5: 11, 2: 17}
 
-# How far each quantization may move outputs of order 1 of these models. Of larger ones
-# `tools/experiments/compare_exported.py` measures it.
+# How far each quantization may move outputs of order 1 of these models.
 BOUNDS = {None: 1e-4, "float16": 5e-3, "int8": 0.05}
 
 # A phone: no TensorFlow.

@@ -31,31 +31,14 @@ def tokenized(documents, encoder):
     ("values", "message"),
     [
         ({"sequence_length": 4}, "integer, 5 to 65536. Received: sequence_length=4"),
-        ({"sequence_length": 64.0}, "an integer, .* Received: sequence_length=64.0"),
-        ({"sequence_length": 65_537}, "5 to 65536. .* sequence_length=65537"),
-        ({"max_predictions": 0}, "1.*Received: max_predictions=0"),
-        ({"max_ngram": 0}, "1.*Received: max_ngram=0"),
-        ({"dupe_factor": 0}, "1.*Received: dupe_factor=0"),
         ({"dupe_factor": 10**9}, "1 to 1000. Received: dupe_factor=1000000000"),
         ({"num_shards": 10**5}, "1 to 10000. Received: num_shards=100000"),
-        ({"max_ngram": 129}, "1 to 128. Received: max_ngram=129"),
-        ({"max_predictions": 2**17}, "1 to 65536. Received: max_predictions=131072"),
-        ({"num_shards": "8"}, "an integer, .* Received: num_shards='8'"),
-        ({"seed": True}, "an integer, .* Received: seed=True"),
-        ({"seed": -1}, "0.*Received: seed=-1"),
         ({"masking": "span"}, "token, whole_word, ngram. Received: masking='span'"),
         (
             {"sentence_pairs": None},
             "sop, nsp, ternary, distant, none. Received: sentence_pairs=None",
         ),
         ({"pair_gap": -1}, "0 to 1000. Received: pair_gap=-1"),
-        ({"one_sentence_chunks": "keep"}, "skip, random_document. .*chunks='keep'"),
-        ({"random_replacements": "x"}, "ordinary, vocabulary. .*replacements='x'"),
-        (
-            {"masked_rate": 0.0},
-            "number, greater than 0 and at most 1. .*masked_rate=0.0",
-        ),
-        ({"packing": "tight"}, "padded, filled. Received: packing='tight'"),
         ({"word_segmenter": "x"}, "one of jieba. Received: word_segmenter='x'"),
         ({"short_sequence_prob": 1.5}, "0 to 1. .*short_sequence_prob=1.5"),
     ],
@@ -173,13 +156,6 @@ def test_rows_are_made_in_any_order(tokenized, encoder, packing):
     shapes = {name: (0, *values.shape[1:]) for name, values in some.items()}
     assert {name: values.shape for name, values in nothing.items()} == shapes
     assert run_counts.tolist() == [0, 0, 0]
-
-
-def test_random_numbers_decide(tokenized, encoder):
-    made = [make_all(tokenized, encoder, CONFIG, seed) for seed in (0, 0, 1)]
-    contents = [{name: v.tobytes() for name, v in arrays.items()} for arrays in made]
-    assert contents[0] == contents[1]
-    assert not {*contents[0].values()} & {*contents[2].values()}
 
 
 def test_replacements_by_option(tokenized, encoder):

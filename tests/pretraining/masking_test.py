@@ -81,26 +81,6 @@ def test_equal_to_the_plain_rules(batch, name, max_ngram, favor_shorter):
     assert run_counts @ np.arange(1, len(run_counts) + 1) == num_words
 
 
-@pytest.mark.parametrize("name", MASKING)
-def test_properties_of_every_strategy(batch, name):
-    word_starts, maskable, budgets, _ = batch
-    options = {"max_ngram": 3, "favor_shorter": True}
-    selected, run_counts = MASKING[name](*batch, **options)
-    assert len(run_counts) == (3 if name == "ngram" else 1)
-    assert not (selected & ~maskable).any()
-    assert (selected.sum(axis=1) <= budgets).all()
-    if name == "token":
-        available = maskable.sum(axis=1)
-        np.testing.assert_array_equal(
-            selected.sum(axis=1), np.minimum(budgets, available)
-        )
-    else:
-        continues = maskable[:, 1:] & maskable[:, :-1] & ~word_starts[:, 1:]
-        assert (selected[:, 1:] == selected[:, :-1])[continues].all()
-    again, _ = MASKING[name](*batch, **options)
-    np.testing.assert_array_equal(again, selected)
-
-
 def test_examples_do_not_depend_on_their_batch(batch):
     selected, _ = select_ngrams(*batch, max_ngram=3)
     word_starts, maskable, budgets, draws = batch
@@ -128,19 +108,6 @@ def test_equal_draws_are_tried_from_left_to_right():
         )
         for row, budget in zip(selected, [5, 2, 7], strict=True):
             np.testing.assert_array_equal(np.flatnonzero(row), np.arange(1, budget + 1))
-
-
-def test_no_ngram_crosses_a_separator():
-    # One word of continuation pieces on each side: the separator ends the word.
-    maskable = np.array([[False, True, True, False, True, True, False]] * 199)
-    word_starts = np.array([[True, True, False, True, False, False, True]] * 199)
-    draws = draw_masking(np.random.default_rng(0), *maskable.shape, 2)
-    selected, run_counts = select_ngrams(
-        word_starts, maskable, [2] * 199, draws, max_ngram=3
-    )
-    both = {tuple(np.flatnonzero(row)) for row in selected}
-    assert both == {(1, 2), (4, 5)}
-    np.testing.assert_array_equal(run_counts, [199, 0, 0])
 
 
 @pytest.mark.parametrize(

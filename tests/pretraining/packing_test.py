@@ -1,7 +1,5 @@
 """Packing: layout, segments, padding, filled rows, and pairs that are too long."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -22,8 +20,6 @@ from albert_keras.pretraining.pairs import (
     draw_pairs,
 )
 from albert_keras.pretraining.stream import StoredVocabulary
-from albert_keras.text.corpus import read_documents
-from albert_keras.tokenizers import AlbertTokenizer
 from tests.pretraining.random_documents import (
     as_ranges,
     draw_corpora,
@@ -231,19 +227,3 @@ def test_filled_rows_are_full(documents, tokenizer, sequence_length, objective):
     # Ten times, so that the last rows of all, which stay open, do not matter.
     tokenized = tokenize_documents(documents * 10, tokenizer.encoder)
     check_shares(tokenized, sequence_length, objective)
-
-
-@pytest.fixture(scope="module")
-def real_text(shared):
-    """The first documents of each English corpus: 730,000 tokens."""
-    tokenizer = AlbertTokenizer(str(shared / "data/tokenizers/30k-clean.model"))
-    documents = []
-    for path in sorted((shared / "data/corpora/en").glob("*.jsonl")):
-        documents += itertools.islice(read_documents(path), 40)
-    return tokenize_documents(documents, tokenizer.encoder)
-
-
-@pytest.mark.parametrize("objective", PAIR_CLASSES)
-@pytest.mark.parametrize("sequence_length", [128, 512])
-def test_filled_rows_of_real_text_are_full(real_text, sequence_length, objective):
-    check_shares(real_text, sequence_length, objective)

@@ -71,33 +71,6 @@ def test_equal_to_the_plain_rules(objective, one_sentence_chunks, sequence_lengt
             assert found == list(expected), kind
 
 
-def test_sentence_order_joins_to_consecutive_sentences(long_document):
-    begins = set(long_document.sentence_offsets.tolist())
-    num_whole = 0
-    for seed in range(20):
-        pairs, _ = cut(long_document, seed, max_tokens=61, short_sequence_prob=0.6)
-        position = 0
-        for pair in as_ranges(pairs):
-            first, second = in_order(pair)
-            assert position <= first[0] <= first[-1] < second[0]
-            position = second[-1] + 1
-            # A pair of 61 tokens may have lost some at any of its four ends.
-            if len(first) + len(second) < 61:
-                assert second[0] == first[-1] + 1
-                assert {first[0], second[0], position} <= begins
-                num_whole += 1
-    assert num_whole > 500
-
-
-def test_no_token_is_lost_without_truncation(long_document):
-    pairs, num_skipped = cut(long_document, max_tokens=9_999, short_sequence_prob=0.0)
-    places = [
-        place for pair in as_ranges(pairs) for part in in_order(pair) for place in part
-    ]
-    assert places == list(range(long_document.num_tokens))
-    assert (len(pairs.label), num_skipped) == (3, 0)
-
-
 def test_half_of_the_pairs_are_swapped(long_document):
     labels = np.concatenate(
         [cut(long_document, seed, max_tokens=97)[0].label for seed in range(100)]
@@ -115,102 +88,6 @@ def test_the_split_is_uniform_over_sentences():
     np.testing.assert_array_equal(found, [5, 11, 18])
     # Four standard errors of a share of 1/3 in 1,500 draws.
     np.testing.assert_allclose(splits / 1_500, 1 / 3, atol=0.049)
-
-
-@pytest.mark.parametrize(
-    ("one_sentence_chunks", "expected"), [("skip", (0, 3)), ("random_document", (3, 0))]
-)
-def test_one_sentence_chunks(one_sentence_chunks, expected):
-    documents = number_tokens([[31, 32, 33], [4, 5]])
-    pairs, num_skipped = cut(
-        documents,
-        max_tokens=29,
-        short_sequence_prob=0.0,
-        one_sentence_chunks=one_sentence_chunks,
-    )
-    of_first = [pair for pair in as_ranges(pairs) if pair[0][0] < 96]
-    assert (len(of_first), num_skipped) == expected
-    for first, second, label in of_first:
-        assert label == 1
-        assert first[-1] < 96 <= second[0]
-
-
-def test_single_document_has_no_negatives():
-    options = {"max_tokens": 29, "short_sequence_prob": 0.0}
-    long_sentences = number_tokens([[31, 32, 33]])
-    pairs, num_skipped = cut(
-        long_sentences, one_sentence_chunks="random_document", **options
-    )
-    assert (len(pairs.label), num_skipped) == (0, 3)
-    short_sentences = number_tokens([[5, 6, 7] * 40])
-    pairs, num_skipped = cut(short_sentences, objective="nsp", **options)
-    assert (len(pairs.label), num_skipped) == (24, 0)
-    assert not pairs.label.any()
-
-
-@pytest.mark.parametrize("objective", ["sop", "nsp", "ternary", "distant"])
-def test_a_gap_leaves_sentences_out(long_document, objective):
-    offsets = long_document.sentence_offsets
-    sizes = set()
-    for seed in range(5):
-        options = {"pair_gap": 3, "short_sequence_prob": 1}
-        pairs, _ = cut(long_document, seed, objective=objective, **options)
-        is_next = pairs.label < (len(PAIR_CLASSES[objective]) - (objective != "sop"))
-        for pair in as_ranges(pairs.take(is_next & (pairs.lengths < 509))):
-            first, second = sorted(pair[:2], key=lambda segment: segment.start)
-            ends = np.searchsorted(offsets, [first[-1] + 1, second[0]])
-            sizes.add(int(ends[1] - ends[0]))
-            # Fewer only before the last sentence of a document.
-            is_last = ends[1] + 1 in long_document.document_offsets
-            assert ends[1] - ends[0] == 3 or is_last
-    assert 3 in sizes
-
-
-def test_distant_segments_are_a_target_length_away(long_document):
-    shares = []
-    for seed in range(5):
-        pairs, _ = cut(
-            long_document,
-            seed,
-            objective="distant",
-            max_tokens=61,
-            short_sequence_prob=0,
-        )
-        for first, second, _ in as_ranges(pairs.take(pairs.label == 1)):
-            between = max(second[0] - first[-1], first[0] - second[-1]) - 1
-            assert between >= 61
-            shares.append(second[0] < first[0])
-    # Of a long document, as much is before a segment as after it.
-    assert len(shares) > 100
-    assert 0.3 < np.mean(shares) < 0.7
-
-
-def test_replaced_sentences_begin_the_next_chunk(long_document):
-    end = long_document.sentence_offsets[400]
-    labels = []
-    for seed in range(60):
-        pairs, _ = cut(
-            long_document,
-            seed,
-            objective="nsp",
-            max_tokens=999,
-            short_sequence_prob=0.0,
-        )
-        position = 0
-        for first, second, label in as_ranges(pairs):
-            if first[0] >= end:
-                break
-            labels.append(label)
-            # No chunk reaches the limit by more than a sentence of 22 tokens.
-            assert 0 <= first[0] - position <= 22
-            if label:
-                assert second[0] >= end
-                position = first[-1]
-            else:
-                assert second[0] - first[-1] <= 22
-                position = second[-1]
-    assert len(labels) > 300
-    assert abs(np.mean(labels) - 0.5) < 4 * 0.5 / np.sqrt(len(labels))
 
 
 def test_negatives_come_from_anywhere_in_the_other_documents():
@@ -232,31 +109,6 @@ def test_negatives_come_from_anywhere_in_the_other_documents():
     expected = np.repeat([1 / 2 / 5, 1 / 2 / 11], [5, 11])
     error = np.sqrt(expected / found.sum())
     assert (np.abs(shares - expected) < 4 * error).all(), shares
-
-
-def test_single_segments_keep_every_sentence(long_document):
-    pairs, num_skipped = cut(
-        long_document, objective="none", max_tokens=83, short_sequence_prob=0.0
-    )
-    assert num_skipped == 0
-    assert not pairs.second_length.any()
-    # Only the last chunk of each of the three documents is shorter.
-    assert np.count_nonzero(pairs.first_length < 83) <= 3
-    assert pairs.first_length.max() == 83
-
-
-def test_the_target_is_drawn_once_for_a_document():
-    documents = number_tokens([[1] * 3_000] * 30)
-    pairs, _ = cut(documents, max_tokens=47, short_sequence_prob=1.0)
-    document = np.minimum(pairs.first_start, pairs.second_start) // 3_000
-    drawn = set()
-    for number in range(30):
-        lengths = set(pairs.lengths[document == number][:-1].tolist())
-        assert len(lengths) == 1
-        drawn |= lengths
-    assert min(drawn) >= 2
-    assert max(drawn) <= 47
-    assert len(drawn) > 10
 
 
 def test_truncation_equals_one_token_at_a_time():

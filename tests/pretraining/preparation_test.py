@@ -171,15 +171,6 @@ def test_bytes_do_not_depend_on_workers(text, tokenizer, tmp_path, format):
     assert made[0] == made[1]
 
 
-@KINDS
-def test_bytes_depend_on_the_seed(prepared, corpus, tokenizer, tmp_path, format):
-    other = dataclasses.replace(CONFIG, seed=6)
-    prepare_pretraining_data(corpus, tokenizer, tmp_path, other, format=format)
-    found, expected = content(tmp_path), content(prepared[format][0])
-    assert list(found) == list(expected)
-    assert not {*found.values()} & {*expected.values()}
-
-
 def test_records_are_the_first_epochs_of_the_stream(prepared):
     files = [read_examples(path) for path in find_shards(prepared["tfrecord"][0])]
     sizes = [len(examples) for examples in files]

@@ -131,17 +131,6 @@ def test_a_stream_has_no_end(store):
     assert_equal(found, {name: v[3 : 3 + 4 * 19] for name, v in expected.items()})
 
 
-@pytest.mark.parametrize("batch_size", [1, 16, 10_000])
-def test_examples_do_not_depend_on_the_batch_size(store, batch_size):
-    made = open_stream(store)
-    total = made.count_examples(0) + made.count_examples(1)
-    batches = list(made.batches(batch_size, stop=total))
-    assert_equal(collect(batches), collect(made.batches(7, stop=total)))
-    sizes = [len(batch["token_ids"]) for batch in batches]
-    assert {*sizes[:-1]} <= {batch_size}
-    assert 0 < sizes[-1] <= batch_size
-
-
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_each_epoch_has_every_document_in_a_new_order(store, config):
     # A short target can leave a document without a pair.
@@ -185,18 +174,6 @@ def test_examples_have_independent_masks(store):
     # 4 of 27 tokens: of so few examples hardly two have the same ones.
     assert len(positions) > 190
     assert len(np.unique(positions, axis=0)) > 0.97 * len(positions)
-
-
-def test_neighbours_end_far_apart(store, monkeypatch):
-    monkeypatch.setattr(stream, "WINDOW_BLOCKS", 1_000)
-    made = open_stream(store)
-    arrays = next(made.batches(10_000, stop=made.count_examples()))
-    numbers = [min(d) - SPECIAL_TOKENS for d in documents_of(arrays)]
-    # Two random places are a third of the whole apart, with a deviation of 0.24.
-    places = np.argsort(numbers, kind="stable")
-    gaps = np.abs(np.diff(places)) / len(places)
-    assert abs(gaps.mean() - 1 / 3) < 4 * 0.24 / np.sqrt(len(gaps))
-    assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 0.2
 
 
 def test_stream_depends_on_the_seed_alone(store):

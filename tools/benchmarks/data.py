@@ -1,198 +1,173 @@
 #!/usr/bin/env python3
-"""Speed of making pretraining examples, beside the rules in plain Python.
+"""Compares the speed of making pretraining examples with the rules in plain Python.
 
-Both sides make examples of length 512 with masked 3-grams of whole words from the same
-documents, on one core, in turn; tokens are counted in the finished examples, time is
-the process' own. The reference is `tests/plain_pretraining_data.py`, which states the
-steps of google-research/albert `create_pretraining_data.py` one piece at a time; the
-original itself made 66,000 tokens a second. `tokenizing` gives the ids in arrays, without
-examples; `sentencepiece_alone` gives lists of ids, of text already preprocessed.
+All make examples of length 512 with masked 3-grams of whole words from the same
+documents. Printed are the seconds for a million tokens of the finished examples. The
+reference is `tests/plain_pretraining_data.py`, which follows the steps of
+google-research/albert `create_pretraining_data.py`; the original itself took 15 seconds.
+`tokenizing` gives the ids in arrays, without examples; `sentencepiece_alone` gives lists
+of ids, of text that is preprocessed before.
 
 example:
-  tools/benchmarks/data.py --text corpora/en --tokenizer 30k-clean.model --json
+  tools/benchmarks/data.py --text corpora/en --tokenizer 30k-clean.model --processor-time
 """
 
-import argparse
 import itertools
-import json
 import pathlib
-import statistics
 import sys
-import time
 
 import numpy as np
 import sentencepiece
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras import sample  # noqa: E402
-from albert_keras.pretraining.documents import tokenize_documents  # noqa: E402
-from albert_keras.pretraining.examples import (  # noqa: E402
+from albert_keras import sample
+from albert_keras.pretraining.documents import tokenize_documents
+from albert_keras.pretraining.examples import (
     GROUP_EXAMPLES,
     PretrainingDataConfig,
     cut_examples,
     make_examples,
 )
-from albert_keras.pretraining.masking import draw_masking  # noqa: E402
-from albert_keras.pretraining.pairs import draw_pairs  # noqa: E402
-from albert_keras.text import read_documents  # noqa: E402
-from albert_keras.tokenizers import (  # noqa: E402
+from albert_keras.pretraining.masking import draw_masking
+from albert_keras.pretraining.pairs import draw_pairs
+from albert_keras.text import read_documents
+from albert_keras.tokenizers import (
     AlbertTokenizer,
+    load_tokenizer,
     preprocess_text,
     train_sentence_piece,
 )
-from tests import plain_pretraining_data as plain  # noqa: E402
-
-ORIGINAL_TOKENS_PER_SECOND = 66_000
-
-
-def main():
-    arguments = parse()
-    tokenizer, documents = load(arguments)
-    config = PretrainingDataConfig(seed=arguments.seed)
-    sides = Sides(tokenizer, documents, config)
-    # Once unmeasured, so that what is computed at the first use is there.
-    sides.project(), sides.from_ids()
-    rounds = []
-    for number in range(arguments.rounds):
-        rounds.append({name: rate(side) for name, side in sides.all().items()})
-        print(f"round {number + 1}: {describe(rounds[-1])}", file=sys.stderr)
-    results = summarize(rounds)
-    results["documents"] = len(documents)
-    if arguments.json:
-        print(json.dumps(results))
-    else:
-        for name, value in results.items():
-            print(f"{name:34} {value:,.1f}")
+from tests import plain_pretraining_data as plain
+from tools.benchmarks import harness
+from tools.benchmarks.harness import Contender, seconds_of
 
 
-def parse():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(argv=None):
+    """Measures, and prints the results."""
+    parser = harness.make_parser(__doc__, CONTENDERS)
     parser.add_argument("--text", nargs="+", help="default: the embedded sample")
-    parser.add_argument(
-        "--tokenizer", help="SentencePiece model; default: of the sample"
-    )
+    parser.add_argument("--tokenizer", help="as of `pretrain` (default: the sample's)")
     parser.add_argument("--max-characters", type=int, default=4_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args(argv)
+    names = ("text", "tokenizer", "max_characters")
+    work = {name: getattr(arguments, name) for name in names}
+    harness.compare(__file__, CONTENDERS, arguments, work, "s a million", 1)
 
 
-def load(arguments):
+def load(work):
     """Returns the tokenizer, and documents of `max_characters` in all, spread evenly."""
-    texts = arguments.text or [str(sample.CORPUS)]
-    documents = list(read_documents(texts))
+    documents = list(read_documents(work["text"] or [str(sample.CORPUS)]))
     num_characters = sum(len(s) for document in documents for s in document)
-    step = max(1, num_characters // arguments.max_characters)
-    documents = documents[::step]
-    if arguments.tokenizer:
-        return AlbertTokenizer(arguments.tokenizer), documents
+    documents = documents[:: max(1, num_characters // work["max_characters"])]
+    if work["tokenizer"]:
+        return load_tokenizer(work["tokenizer"]), documents
     sentences = itertools.chain.from_iterable(documents)
     return AlbertTokenizer(train_sentence_piece(sentences, 800)), documents
 
 
-class Sides:
-    """The same work done by each side; a side returns the tokens that it made."""
+def contender(make):
+    """Returns the contender of a function that makes tokens.
 
-    def __init__(self, tokenizer, documents, config):
-        self.encoder = tokenizer.encoder
-        self.lines = documents
-        self.config = config
-        self.processor = sentencepiece.SentencePieceProcessor(
-            model_proto=self.encoder.proto
-        )
-        self.documents = tokenize_documents(documents, self.encoder)
-        lines = itertools.chain.from_iterable(documents)
-        self.preprocessed = [preprocess_text(line) for line in lines]
+    Args:
+        make: Function of tokenizer and documents. It returns a function that makes all
+            tokens, and returns their number.
+    """
 
-    def all(self):
-        return {
-            "reference": self.reference,
-            "project": self.project,
-            "project_from_ids": self.from_ids,
-            "tokenizing": self.tokenizing,
-            "sentencepiece_alone": self.sentencepiece,
-        }
+    def prepare(work):
+        make_tokens, made = make(*load(work)), []
 
-    def project(self):
-        return self.make(tokenize_documents(self.lines, self.encoder))
+        def measure():
+            seconds = seconds_of(lambda: made.append(make_tokens()), work)
+            return {"tokens": 1e6 * seconds / made[-1]}
 
-    def from_ids(self):
-        return self.make(self.documents)
+        measure()
+        return measure
 
-    def make(self, documents):
-        rng = np.random.default_rng(self.config.seed)
-        cut = cut_examples(documents, rng, self.config)
-        num_tokens = 0
-        for begin in range(0, cut.num_examples, GROUP_EXAMPLES):
-            rows = np.arange(begin, min(begin + GROUP_EXAMPLES, cut.num_examples))
-            arrays, _ = make_examples(cut, rows, rng, self.encoder, self.config)
-            num_tokens += int(arrays["padding_mask"].sum())
-        return num_tokens
+    return Contender(prepare)
 
-    def reference(self):
-        documents = [
-            [
-                pieces
-                for line in document
-                if (pieces := plain.tokenize(self.processor, line))
-            ]
-            for document in self.lines
-        ]
-        documents = [document for document in documents if document]
-        rng = np.random.default_rng(self.config.seed)
-        draws = draw_pairs(rng, len(documents), sum(map(len, documents)))
-        examples = plain.make_examples(
-            documents,
-            {name: values.tolist() for name, values in draws._asdict().items()},
-            self.masking_draws(rng),
-            self.processor,
-            self.config,
-        )
-        return sum(sum(example["padding_mask"]) for example in examples)
 
-    def masking_draws(self, rng):
-        shape = (1, self.config.sequence_length, self.config.num_predictions)
+def reference(tokenizer, lines):
+    """Makes examples one word at a time."""
+    processor, config = processor_of(tokenizer), PretrainingDataConfig()
+
+    def draws_of_rows(rng):
+        shape = (1, config.sequence_length, config.num_predictions)
         while True:
             draws = draw_masking(rng, *shape)._asdict()
             yield {name: values[0].tolist() for name, values in draws.items()}
 
-    def tokenizing(self):
-        lines = itertools.chain.from_iterable(self.lines)
-        return len(self.encoder.encode_ragged(list(lines))[0])
+    def make():
+        documents = []
+        for document in lines:
+            sentences = [plain.tokenize(processor, line) for line in document]
+            if sentences := [*filter(None, sentences)]:
+                documents.append(sentences)
+        rng = np.random.default_rng(0)
+        draws = draw_pairs(rng, len(documents), sum(map(len, documents)))
+        examples = plain.make_examples(
+            documents,
+            {name: values.tolist() for name, values in draws._asdict().items()},
+            draws_of_rows(rng),
+            processor,
+            config,
+        )
+        return sum(sum(example["padding_mask"]) for example in examples)
 
-    def sentencepiece(self):
-        return sum(map(len, self.processor.Encode(self.preprocessed)))
+    return make
 
 
-def rate(side):
-    """Returns the tokens a second of processor time."""
-    start = time.process_time()
-    num_tokens = side()
-    return num_tokens / (time.process_time() - start)
+def from_text(tokenizer, lines):
+    """Makes examples as the package does."""
+
+    def make():
+        return count_tokens(tokenizer, tokenize_documents(lines, tokenizer.encoder))
+
+    return make
 
 
-def describe(rates):
-    return ", ".join(f"{name} {value:,.0f}" for name, value in rates.items())
+def from_ids(tokenizer, lines):
+    """Makes examples as the package does, of token ids."""
+    documents = tokenize_documents(lines, tokenizer.encoder)
+    return lambda: count_tokens(tokenizer, documents)
 
 
-def summarize(rounds):
-    """Returns medians of the rates, and of the ratios within a round."""
-    results = {
-        f"{name}_tokens_per_second": statistics.median(r[name] for r in rounds)
-        for name in rounds[0]
-    }
-    ratios = [r["project"] / r["reference"] for r in rounds]
-    results["ratio"] = statistics.median(ratios)
-    results["smallest_ratio"] = min(ratios)
-    results["ratio_to_original"] = (
-        results["project_tokens_per_second"] / ORIGINAL_TOKENS_PER_SECOND
-    )
-    return results
+def count_tokens(tokenizer, documents):
+    """Makes examples; returns the number of their tokens."""
+    rng, config = np.random.default_rng(0), PretrainingDataConfig()
+    cut = cut_examples(documents, rng, config)
+    num_tokens = 0
+    for begin in range(0, cut.num_examples, GROUP_EXAMPLES):
+        rows = np.arange(begin, min(begin + GROUP_EXAMPLES, cut.num_examples))
+        arrays, _ = make_examples(cut, rows, rng, tokenizer.encoder, config)
+        num_tokens += int(arrays["padding_mask"].sum())
+    return num_tokens
+
+
+def tokenizing(tokenizer, lines):
+    """Makes token ids in arrays."""
+    texts = [*itertools.chain.from_iterable(lines)]
+    return lambda: len(tokenizer.encoder.encode_ragged(texts)[0])
+
+
+def sentencepiece_alone(tokenizer, lines):
+    """Makes token ids in lists, by SentencePiece."""
+    texts = [*map(preprocess_text, itertools.chain.from_iterable(lines))]
+    processor = processor_of(tokenizer)
+    return lambda: sum(map(len, processor.Encode(texts)))
+
+
+def processor_of(tokenizer):
+    return sentencepiece.SentencePieceProcessor(model_proto=tokenizer.encoder.proto)
+
+
+CONTENDERS = {
+    "reference": contender(reference),
+    "albert_keras": contender(from_text),
+    "albert_keras_from_ids": contender(from_ids),
+    "tokenizing": contender(tokenizing),
+    "sentencepiece_alone": contender(sentencepiece_alone),
+}
 
 
 if __name__ == "__main__":

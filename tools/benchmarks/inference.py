@@ -1,128 +1,102 @@
 #!/usr/bin/env python3
 """Compares the speed of a text classifier's exports with other libraries.
 
-One process per framework stays alive. In every round each contender predicts the same
-rows while the others wait, so that a busy machine slows all of them. Ratios are computed
-within a round; the medians over the rounds are printed, in milliseconds a row.
-
 A case is a batch size and the rows: texts of a file, of which rows of all lengths are
 drawn, or rows that are as long as the model takes. `saved_model...` and `litert...` take
 strings, and put texts of similar length together; the others take ids, in the order of
-the file. `huggingface` and `onnx_runtime` pad to the longest row of a batch, `keras_hub`
-to the model's number of tokens. Of a run with exits, ours leave by its calibrated rule,
-and the others go to full depth.
+the file. `huggingface` pads to the longest row of a batch, `keras_hub` to the model's
+number of tokens. From a run with exits, the exported models leave by its
+calibrated rule, or by the rule from `--min-depth` on; `..._full_depth` and the other
+libraries apply all layers.
 
 examples:
   tools/benchmarks/inference.py --texts SST-2/dev.tsv --text-column sentence --json
-  tools/benchmarks/inference.py runs/sst2 --texts SST-2/dev.tsv --batch-sizes 1
+  tools/benchmarks/inference.py runs/exits --texts SST-2/dev.tsv \
+      --only saved_model_full_depth saved_model
 """
 
-import argparse
+import dataclasses
 import functools
 import json
 import pathlib
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.config import PRESETS
 from albert_keras.sample import REVIEWS_TEST
-from tools.benchmarks import inference_contenders
-from tools.benchmarks.inference_contenders import CASES, MODEL_OF
-from tools.benchmarks.interleaving import measure_in_turn, medians
-from tools.benchmarks.workers import Workers, add_options, framework_of
+from tools.benchmarks import harness
+from tools.benchmarks.harness import Contender, seconds_of
 
-FRAMEWORKS = framework_of(inference_contenders)
-PEERS = ("keras_hub", "huggingface", "huggingface_bfloat16", "onnx_runtime")
-# Files of fewer bits are compared with those of float32 too.
-IN_FLOAT32 = {"saved_model_bfloat16": "saved_model", "litert_int8": "litert"}
+CASES = "cases.json"
+# The exported models, and the options of their exporters.
+EXPORTED = {
+    "saved_model": {},
+    "saved_model_bfloat16": {"quantization": "bfloat16"},
+    "saved_model_full_depth": {},
+    "litert": {},
+    "litert_int8": {"quantization": "int8"},
+    "litert_full_depth": {},
+}
 
 
 def main(argv=None):
     """Measures, and prints the results."""
     arguments = parse(argv)
-    names = [name for name in FRAMEWORKS if name in (arguments.only or FRAMEWORKS)]
     with tempfile.TemporaryDirectory() as folder:
-        work = prepare(arguments, folder, names)
-        with Workers(inference_contenders, work, arguments.torch_python) as workers:
-            # The first, unmeasured run prepares all contenders, and drops missing ones.
-            names = [name for name in names if workers.measure(name) is not None]
-            measurements = {n: functools.partial(workers.measure, n) for n in names}
-            rounds = []
-            for results in measure_in_turn(measurements, arguments.rounds):
-                rounds.append(results)
-                print(f"round {len(rounds)} of {arguments.rounds}", file=sys.stderr)
-    results = summarize(rounds)
-    if arguments.json:
-        print(json.dumps(results))
-    else:
-        print_results(results)
+        work = prepare(arguments, pathlib.Path(folder))
+        harness.compare(__file__, CONTENDERS, arguments, work, "ms a row")
 
 
-def parse(argv=None):
-    """Returns the arguments of the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_case_options(parser)
-    parser.add_argument("--threads", type=int, default=1, help="processor cores used")
-    add_options(parser, FRAMEWORKS)
-    return parser.parse_args(argv)
-
-
-def add_case_options(parser):
-    """Adds the model, the texts, the batches and the rounds to a parser."""
-    parser.add_argument(
-        "run", nargs="?", help="run of a text classifier (default: random weights)"
-    )
-    parser.add_argument(
+def parse(argv):
+    """Returns the arguments."""
+    parser = harness.make_parser(__doc__, CONTENDERS)
+    add = parser.add_argument
+    add("run", nargs="?", help="run of a text classifier (default: random weights)")
+    add(
         "--preset",
         choices=PRESETS,
         default="albert_base_v2",
         help="size of a model of random weights",
     )
-    parser.add_argument(
-        "--texts", default=REVIEWS_TEST, help="table of texts (default: a sample)"
-    )
-    parser.add_argument("--text-column", default="text")
-    parser.add_argument("--rows", type=int, default=32, help="rows of a case")
-    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 32])
-    parser.add_argument("--rounds", type=int, default=5)
+    add("--texts", default=REVIEWS_TEST, help="table of texts (default: a sample)")
+    add("--text-column", default="text")
+    add("--rows", type=int, default=32, help="rows of a case")
+    add("--batch-sizes", type=int, nargs="+", default=[1, 32])
+    add("--min-depth", type=int, help="first exit (default: the rule's)")
+    return parser.parse_args(argv)
 
 
-def prepare(arguments, folder, names):
-    """Writes the contenders' models, and the cases; returns the work of the workers."""
+def prepare(arguments, folder):
+    """Writes the contenders' models and the cases; returns the contenders' work."""
+    from albert_keras.compression import ExitRule
     from albert_keras.converters import save_checkpoint
     from albert_keras.export import export_saved_model, export_tflite
 
-    writers = {
-        "saved_model": export_saved_model,
-        "saved_model_bfloat16": functools.partial(
-            export_saved_model, quantization="bfloat16"
-        ),
-        "litert": export_tflite,
-        "litert_int8": functools.partial(export_tflite, quantization="int8"),
-    }
-    model, folder = load_model(arguments), pathlib.Path(folder)
-    files = {MODEL_OF[name] for name in names if name in MODEL_OF}
-    for file in sorted(files & writers.keys()):
-        writers[file](model, folder / file)
-    if "huggingface" in files:
-        whole = model.to_classifier() if hasattr(model, "exit_logits") else model
-        save_checkpoint(whole, folder / "huggingface", format="huggingface")
+    model = load_model(arguments)
+    has_exits = hasattr(model, "exit_logits")
+    for name in arguments.only or CONTENDERS:
+        if name in EXPORTED:
+            export = export_tflite if "litert" in name else export_saved_model
+            options = dict(EXPORTED[name])
+            if has_exits and name.endswith("full_depth"):
+                depth = model.backbone.num_layers
+                options["exit_rule"] = ExitRule("fixed_depth", min_depth=depth)
+            elif has_exits and arguments.min_depth:
+                rule = ExitRule.from_dict(model.exit_rule)
+                rule = dataclasses.replace(rule, min_depth=arguments.min_depth)
+                options["exit_rule"] = rule
+            export(model, folder / name, **options)
+    whole = model.to_classifier() if has_exits else model
+    for format in ("huggingface", "keras_hub"):
+        save_checkpoint(whole, folder / format, format=format)
     cases = make_cases(model.preprocessor, arguments)
     (folder / CASES).write_text(json.dumps(cases), "utf-8")
-    return {
-        "folder": str(folder),
-        "config": model.backbone.albert_config.to_dict(),
-        "num_classes": model.num_classes,
-        "sequence_length": model.preprocessor.sequence_length,
-        "threads": arguments.threads,
-        "clock": "process_time" if arguments.processor_time else "perf_counter",
-    }
+    length = model.preprocessor.sequence_length
+    return {"folder": str(folder), "sequence_length": length}
 
 
 def load_model(arguments):
@@ -149,28 +123,25 @@ def make_cases(preprocessor, arguments):
     from albert_keras.tasks import TextClassificationTask
 
     length = preprocessor.sequence_length
-    encoder = preprocessor.tokenizer.encoder
+    pack = functools.partial(
+        pack_texts, preprocessor.tokenizer.encoder, sequence_length=length
+    )
     task = TextClassificationTask().with_columns(text=arguments.text_column)
     texts = task.read(arguments.texts, needs_labels=False).texts
-
-    def packed(texts):
-        return pack_texts(encoder, texts, sequence_length=length)
-
     # Evenly from the shortest to the longest, in a random order.
-    in_order = np.argsort(packed(texts).lengths, kind="stable")
+    in_order = np.argsort(pack(texts).lengths, kind="stable")
     drawn = in_order[np.linspace(0, len(texts) - 1, arguments.rows).astype(int)]
     drawn = np.random.default_rng(0).permutation(drawn)
-    # A word has a token at least.
+    # A word has at least one token.
     words = " ".join(texts).split() * (1 + length)
+    starts = range(arguments.rows)
     rows = {
         "texts": [texts[row] for row in drawn],
-        str(length): [
-            " ".join(words[start : start + length]) for start in range(arguments.rows)
-        ],
+        str(length): [" ".join(words[start : start + length]) for start in starts],
     }
     cases = {}
     for name, texts in rows.items():
-        examples = packed(texts)
+        examples = pack(texts)
         ids = np.split(examples.token_arrays["token_ids"], examples.offsets[1:-1])
         case = {"texts": texts, "token_ids": [row.tolist() for row in ids]}
         for batch_size in arguments.batch_sizes:
@@ -178,39 +149,111 @@ def make_cases(preprocessor, arguments):
     return cases
 
 
-def summarize(rounds):
-    """Returns the medians over the rounds of milliseconds a row, and of their ratios."""
-    names, cases = list(rounds[0]), list(next(iter(rounds[0].values()), []))
-    ratios = [
-        (name, peer)
-        for name in names
-        for peer in names
-        if (name not in PEERS and peer in PEERS) or IN_FLOAT32.get(name) == peer
-    ]
-    return {
-        "milliseconds_of_a_row": {
-            case: medians([{name: r[name][case] for name in names} for r in rounds])
-            for case in cases
-        },
-        "speed_ratio": {
-            case: medians(
-                [
-                    {f"{n}/{p}": r[p][case] / r[n][case] for n, p in ratios}
-                    for r in rounds
-                ]
-            )
-            for case in cases
-        },
-    }
+def timed_cases(work, predict_case):
+    """Returns a function that returns the seconds of a row in each case."""
+    cases = json.loads(pathlib.Path(work["folder"], CASES).read_text("utf-8"))
+
+    def measure():
+        return {
+            name: seconds_of(functools.partial(predict_case, case), work)
+            / len(case["texts"])
+            for name, case in cases.items()
+        }
+
+    # Each shape once, unmeasured.
+    measure()
+    return measure
 
 
-def print_results(results):
-    """Prints a line for each number."""
-    for title, cases in results.items():
-        print(title.replace("_", " "))
-        for case, numbers in cases.items():
-            for name, number in numbers.items():
-                print(f"  {case:10} {name:36} {number:10.3f}")
+def padded_batches(case, length=None):
+    """Yields int32 arrays of ids and masks, `(batch, length)`; default: the longest."""
+    rows = case["token_ids"]
+    for start in range(0, len(rows), case["batch_size"]):
+        batch = rows[start : start + case["batch_size"]]
+        lengths = np.array([*map(len, batch)])
+        mask = np.arange(length or lengths.max()) < lengths[:, None]
+        token_ids = np.zeros(mask.shape, "int32")
+        token_ids[mask] = np.concatenate(batch)
+        yield token_ids, mask.astype("int32")
+
+
+# === Contenders, each prepared from the files in the folder of the work ===
+
+
+def exported(work, name):
+    """Predicts texts by an exported model, as users do: tokenized, and by length."""
+    from albert_keras.export import load_exported
+
+    predictor = load_exported(pathlib.Path(work["folder"], name))
+
+    def predict_case(case):
+        predictor.predict(case["texts"], case["batch_size"])
+
+    return timed_cases(work, predict_case)
+
+
+def keras_hub_classifier(work):
+    """Predicts ids by keras-hub's classifier, padded as its preprocessor pads."""
+    import keras_hub
+    import tensorflow as tf
+
+    path = pathlib.Path(work["folder"], "keras_hub")
+    model = keras_hub.models.AlbertTextClassifier.from_preset(
+        str(path), preprocessor=None
+    )
+    forward = tf.function(functools.partial(model, training=False), autograph=False)
+
+    def predict_case(case):
+        for token_ids, mask in padded_batches(case, work["sequence_length"]):
+            features = {
+                "token_ids": tf.constant(token_ids),
+                "segment_ids": tf.zeros_like(token_ids),
+                "padding_mask": tf.constant(mask),
+            }
+            forward(features).numpy()
+
+    return timed_cases(work, predict_case)
+
+
+def load_huggingface(work):
+    """Returns transformers' classifier with the same weights."""
+    import transformers
+
+    path = pathlib.Path(work["folder"], "huggingface")
+    loader = transformers.AutoModelForSequenceClassification
+    return loader.from_pretrained(path).eval()
+
+
+def huggingface(work, dtype="float32"):
+    """Predicts ids by transformers, padded to the longest of each batch."""
+    import torch
+
+    model = load_huggingface(work).to(getattr(torch, dtype))
+
+    def predict_case(case):
+        with torch.inference_mode():
+            for batch in padded_batches(case):
+                token_ids, mask = (torch.from_numpy(x).long() for x in batch)
+                model(token_ids, attention_mask=mask).logits.float().numpy()
+
+    return timed_cases(work, predict_case)
+
+
+TORCH = ("torch", "transformers")
+CONTENDERS = {
+    "huggingface": Contender(huggingface, TORCH),
+    "huggingface_bfloat16": Contender(
+        functools.partial(huggingface, dtype="bfloat16"), TORCH
+    ),
+    "keras_hub": Contender(keras_hub_classifier, ("keras_hub", "tensorflow")),
+    **{
+        name: Contender(
+            functools.partial(exported, name=name),
+            ("ai_edge_litert",) if "litert" in name else ("tensorflow_text",),
+        )
+        for name in EXPORTED
+    },
+}
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 
 Each arm is a pretraining run with several seeds, on one core each. In all arms of a seed,
 weights of the same shape and the order of the documents are the same, and so are the
-batches, unless the arm is about rows or documents. Steps are equal, or for an ablation of
+batches, unless the arm is about rows. Steps are equal, or for an ablation of
 equal time as many as take equally long by measured core-seconds. The folder gets
-`ablation.json`, `table.md` (mean difference from the base arm and its standard error,
+`results.json`, `table.md` (mean difference from the base arm and its standard error,
 paired by seed, with the paper's own numbers) and `ablation.png`, which has
 learning curves too. Called again, it resumes.
 
-An arm of which a run never left the loss of unigrams is not compared: its numbers say how
-soon it begins to learn, and not what it learns. So that small models leave it soon, by
-default a vocabulary of 2,000 pieces is trained, rows have 16 tokens, and embeddings a
+An arm with a run that never left the loss of unigrams is not compared: its numbers say
+how soon it begins to learn, and not what it learns. So that small models leave it soon,
+by default a vocabulary of 2,000 pieces is trained, rows have 16 tokens, and embeddings a
 quarter of the hidden width.
 
 examples:
@@ -24,14 +24,11 @@ Reference: Lan et al. 2020, tables 3 to 5, 7, 8, 11 and 12.
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import itertools
-import json
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import types
 from collections.abc import Mapping
@@ -50,22 +47,11 @@ from albert_keras.pretraining import (
     read_description,
 )
 from albert_keras.runs.reporting import note
-from albert_keras.system.files import atomic_path, claimed_folder, read_json, write_json
+from albert_keras.system.files import claimed_folder
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import load_tokenizer
-from tools.experiments.arms import (
-    check_orderings,
-    compare_arms,
-    describe_difference,
-    draw_differences,
-    split_by_plateau,
-    standard_error,
-)
-from tools.experiments.runs import (
-    measure_pretrained,
-    run_on_one_core,
-    with_pair_classes,
-)
+from tools.experiments import harness
+from tools.experiments.harness import NATS, Measure
 from tools.ngram_baselines import unigram_loss
 
 # Share of the minutes for steps; the rest is for vocabulary, starts and evaluations.
@@ -81,6 +67,9 @@ ROWS = shlex.split(
 SHAPE = ("--embedding-dim", "32")
 # Pairs that a probe is trained on, and measured on.
 NUM_TRAIN, NUM_HELD_OUT = 10_000, 2_000
+# Held-out nats below the loss of unigrams from which on a model has learned of context.
+# Topics and frequencies alone give less.
+PLATEAU_MARGIN = 0.1
 # Options with which an ablation that is resumed may differ.
 CHANGEABLE = ("output", "workers", "seeds", "arms")
 
@@ -89,14 +78,18 @@ class Arm(NamedTuple):
     """A variant: its words of `pretrain`, and the paper's number.
 
     `growth` has pairs of a share of the steps and the applications of the shared layer
-    there; the rest of the steps has all. `documents` is the share of the documents.
+    there; the rest of the steps has all.
     """
 
     about: str
     options: str = ""
     paper: float | None = None
     growth: tuple = ()
-    documents: float = 1.0
+
+    def phases(self):
+        """Returns pairs of a share of the steps and the options of its phase."""
+        phases = [(share, f",num_layers={layers}") for share, layers in self.growth]
+        return [*phases, (1 - sum(share for share, _ in phases), "")]
 
 
 class Ablation(NamedTuple):
@@ -109,8 +102,7 @@ class Ablation(NamedTuple):
     about: str
     base: str
     arms: dict
-    source: str = ""
-    options: str = ""
+    source: str
     equal: str = "steps"
     probes: tuple = ()
     measured: Mapping = types.MappingProxyType({})
@@ -160,16 +152,6 @@ ABLATIONS = {
         },
         "table 4, embedding size 128",
     ),
-    "groups": Ablation(
-        "groups of layers, each with parameters of its own",
-        "1 group",
-        {
-            "1 group": Arm("all layers alike", "--num-groups 1"),
-            "2 groups": Arm("groups of two layers", "--num-groups 2"),
-            "4 groups": Arm("groups of one layer", "--num-groups 4"),
-        },
-        options="--num-layers 4",
-    ),
     "depth": Ablation(
         "applications of the shared layer, for equal steps",
         "3",
@@ -186,16 +168,6 @@ ABLATIONS = {
             "12 grown": depth(12, 81.5, GROWTH, "1, 3, 6, then 12"),
         },
         "table 11, for equal steps of each depth",
-        equal="time",
-    ),
-    "warm-start": Ablation(
-        "six applications for equal time, from random weights or a shallower model",
-        "random",
-        {
-            "random": depth(6, about="random weights"),
-            "after 1": depth(6, None, ((0.5, 1),), "half of the steps with 1"),
-            "after 3": depth(6, None, ((0.5, 3),), "half of the steps with 3"),
-        },
         equal="time",
     ),
     "width": Ablation(
@@ -237,58 +209,12 @@ ABLATIONS = {
             "probe_sop": {"none": 53.3, "nsp": 52.0, "sop": 86.5},
         },
     ),
-    "masking": Ablation(
-        "what is masked together, and how much",
-        "token",
-        {
-            name: Arm(about, f"--masking {masking} --masked-rate {rate}")
-            for name, about, masking, rate in (
-                ("token", "tokens, 20 %", "token", 0.2),
-                ("whole word", "whole words, 20 %", "whole_word", 0.2),
-                ("n-gram", "up to three words, 20 %", "ngram", 0.2),
-                ("token 10 %", "tokens, 10 %", "token", 0.1),
-                ("token 40 %", "tokens, 40 %", "token", 0.4),
-            )
-        },
-    ),
-    "more-data": Ablation(
-        "documents to train on, for equal steps",
-        "all",
-        {
-            "a tenth": Arm("a tenth of the documents", paper=80.1, documents=0.1),
-            "a third": Arm("a third of the documents", documents=0.33),
-            "all": Arm("all documents", paper=80.8),
-        },
-        "table 7, Wikipedia and books, and with further data",
-    ),
-    "optimizer": Ablation(
-        "optimizer, each with a learning rate of its own that was not searched for",
-        "adamw",
-        {
-            "adamw": Arm("learning rate 0.003", "--optimizer adamw"),
-            "lamb": Arm(
-                "learning rate 0.006", "--optimizer lamb --learning-rate 0.006"
-            ),
-        },
-    ),
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Measure:
-    """A figure of the runs: its title, its axis, and how it is written."""
-
-    title: str
-    axis: str = "points from {}; more is better"
-    scale: int = 100
-    digits: int = 1
-    unit: str = " %"
-
-
-NATS = ("nats from {}; less is better", 1, 3, "")
 MEASURES = {
-    "mlm_loss": Measure("nats of a masked token", *NATS),
-    "mlm_loss_pairs": Measure("the same, in rows of two segments", *NATS),
+    "mlm_loss": Measure("nats of a masked token", **NATS),
+    "mlm_loss_pairs": Measure("the same, in rows of two segments", **NATS),
     "mlm_accuracy": Measure("accuracy of masked tokens"),
     "probe_nsp": Measure("accuracy of a probe of next sentences"),
     "probe_sop": Measure("accuracy of a probe of sentence orders"),
@@ -300,9 +226,13 @@ def main(argv=None):
     arguments = parse(argv)
     arguments.output.mkdir(parents=True, exist_ok=True)
     with claimed_folder(arguments.output):
-        results = read_results(arguments)
+        config = {k: v for k, v in vars(arguments).items() if k not in CHANGEABLE}
+        results = harness.read_results(arguments.output, config, arguments.arms)
+        for name in ("commands", "curves", "start", "core_seconds_per_step"):
+            results.setdefault(name, {})
         prepare(arguments, results)
         plan(arguments, results)
+        write(arguments, results)
         train(arguments, results)
         write(arguments, results)
     print((arguments.output / "table.md").read_text("utf-8"), end="")
@@ -347,85 +277,46 @@ def parse(argv):
     return arguments
 
 
-def read_results(arguments):
-    """Returns what an earlier call recorded, with place for all arms."""
-    config = {
-        name: value for name, value in vars(arguments).items() if name not in CHANGEABLE
-    }
-    file = arguments.output / "ablation.json"
-    results = read_json(file) if file.exists() else {"config": config}
-    if results["config"] != config:
-        raise SystemExit(
-            "An ablation is resumed with the options that it began with. Received: "
-            f"{config} for {file} with {results['config']}."
-        )
-    for name in ("steps", "core_seconds_per_step", "commands", "start"):
-        results.setdefault(name, {})
-    for arm, name in itertools.product(arguments.arms, ("runs", "curves")):
-        results.setdefault(name, {}).setdefault(arm, {})
-    return results
-
-
 def tokenizer_of(arguments):
     """Returns the vocabulary of all arms."""
     own = arguments.output / "vocabulary.model"
     return str(arguments.tokenizer or arguments.checkpoint or own)
 
 
-def store(arguments, share=1.0):
-    """Returns the folder of the token store with a share of the documents."""
-    return arguments.output / ("tokens" if share == 1 else f"tokens-{share}")
-
-
-def held_out(arguments):
-    """Returns the store of the documents that all arms are measured on."""
-    return store(arguments) / "held_out"
-
-
 def prepare(arguments, results):
-    """Makes the vocabulary, the token stores, and the model that all arms start from.
-
-    A store with fewer documents holds out more of them, among these all that are held
-    out of the whole, because documents are drawn by keys that depend on the seed alone.
-    """
+    """Makes the vocabulary, the token store, and the model that all arms start from."""
+    tokens = arguments.output / "tokens"
     ablation, tokenizer = ABLATIONS[arguments.name], tokenizer_of(arguments)
     own = arguments.output / "vocabulary.model"
     if tokenizer == str(own) and not own.exists():
         words = ["train-vocabulary", *arguments.text, "--output", own]
         call(arguments, [*words, "--vocabulary-size", arguments.vocabulary_size])
-    for share in {1.0, *(ablation.arms[name].documents for name in arguments.arms)}:
-        words = ["prepare-data", *arguments.text, "--tokenizer", tokenizer, *ROWS]
-        words += ["--output", store(arguments, share)]
-        words += ["--sequence-length", arguments.sequence_length]
-        rest = ["--validation-split", round(1 - share, 6)] if share < 1 else []
-        call(arguments, [*words, *rest])
+    words = ["prepare-data", *arguments.text, "--tokenizer", tokenizer, *ROWS]
+    words += ["--output", tokens, "--sequence-length", arguments.sequence_length]
+    call(arguments, words)
     if "unigram_loss" not in results:
         results["unigram_loss"] = unigram_loss(
-            store(arguments), held_out(arguments), load_tokenizer(tokenizer)
+            tokens, tokens / "held_out", load_tokenizer(tokenizer)
         )
     if arguments.checkpoint and ablation.probes and not results["start"]:
         # Else runs of the checkpoint's own sentence task would begin with a trained head.
-        start = with_pair_classes(load_checkpoint(arguments.checkpoint), 0)
+        start = harness.with_pair_classes(load_checkpoint(arguments.checkpoint), 0)
         folder = arguments.output / "start"
         save_checkpoint(start, folder, tokenizer=load_tokenizer(tokenizer))
         results["start"] = probe(arguments, folder)
 
 
-def call(arguments, words, log=None):
-    """Runs a command on one core, with its messages in a file; returns its output."""
-    words = [*map(str, words)]
-    log = log or arguments.output / f"{words[0]}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as file:
-        return run_on_one_core(words, stdout=subprocess.PIPE, stderr=file).stdout
+def call(arguments, words):
+    """Runs a command on one core, with its messages in a file."""
+    harness.run_on_one_core(words, arguments.output / f"{words[0]}.log")
 
 
-def command(arguments, name, num_steps, seed, run):
-    """Returns the words of `pretrain` for a run of an arm."""
+def command(arguments, name, num_steps, seed):
+    """Returns the words of `pretrain` for a run of an arm, without its folder."""
     ablation, length = ABLATIONS[arguments.name], arguments.sequence_length
     arm = ablation.arms[name]
-    words = ["pretrain", "--data", store(arguments, arm.documents), "--run", run]
-    words += ["--validation-data", held_out(arguments)]
+    tokens = arguments.output / "tokens"
+    words = ["pretrain", "--data", tokens, "--validation-data", tokens / "held_out"]
     words += ["--tokenizer", tokenizer_of(arguments), *ROWS]
     words += ["--recipe", "two_cores", "--learning-rate", 0.003]
     words += ["--batch-size", BATCH_SIZE, "--sequence-length", length]
@@ -434,92 +325,83 @@ def command(arguments, name, num_steps, seed, run):
     words += ["--steps-per-evaluation", max(1, num_steps // NUM_EVALUATIONS)]
     start = arguments.output / "start" if ablation.probes else arguments.checkpoint
     words += ["--checkpoint", start] if arguments.checkpoint else SHAPE
-    words += shlex.split(ablation.options) + arguments.pretrain_option
-    words += shlex.split(arm.options)
-    if not arm.growth:
-        return [*map(str, (*words, "--num-steps", num_steps))]
+    words += arguments.pretrain_option + shlex.split(arm.options)
     phases = [
-        f"num_steps={max(1, round(share * num_steps))},batch_size={BATCH_SIZE}{layers}"
-        for share, layers in phases_of(arm)
+        f"num_steps={max(1, round(share * num_steps))},batch_size={BATCH_SIZE}{options}"
+        for share, options in arm.phases()
     ]
     return [*map(str, (*words, "--phases", *phases))]
 
 
-def phases_of(arm):
-    """Returns pairs of a share of the steps and an option of its phase."""
-    phases = [(share, f",num_layers={layers}") for share, layers in arm.growth]
-    return [*phases, (1 - sum(share for share, _ in phases), "")]
-
-
 def plan(arguments, results):
     """Sets the steps of each arm, by the measured time of a step and the budget."""
-    missing = [name for name in arguments.arms if name not in results["steps"]]
+    ablation, steps = ABLATIONS[arguments.name], results["phases"]
+    missing = [name for name in arguments.arms if name not in steps]
     times = results["core_seconds_per_step"]
     for name in missing:
         note(f"{name}: measuring its steps")
         run = arguments.output / "dry" / name.replace(" ", "-")
-        words = [*command(arguments, name, 1000, 0, run), "--dry-run", "--json"]
-        measured = json.loads(call(arguments, words, run.with_suffix(".log")))
-        parts = measured.get("phases", {"": measured}).values()
-        phases = phases_of(ABLATIONS[arguments.name].arms[name])
-        times[name] = sum(
-            share * part["core_seconds_per_step"]
-            for (share, _), part in zip(phases, parts, strict=True)
-        )
-    seconds = 60 * arguments.budget * arguments.workers * TRAINING_SHARE
-    of_seed = seconds / arguments.seeds
+        words = [*command(arguments, name, 1000, 0), "--run", run]
+        phases = ablation.arms[name].phases()
+        seconds = harness.seconds_per_step(words)
+        pairs = zip(phases, seconds, strict=True)
+        times[name] = sum(share * each for (share, _), each in pairs)
+    total = 60 * arguments.budget * arguments.workers * TRAINING_SHARE
+    of_seed = total / arguments.seeds
     equal = of_seed / sum(times[name] for name in arguments.arms)
     for name in missing:
-        steps = next(iter(results["steps"].values()), equal)
-        if ABLATIONS[arguments.name].equal == "time":
-            steps = of_seed / len(arguments.arms) / times[name]
-        results["steps"][name] = max(1, round(steps))
-    write(arguments, results)
+        number = next(iter(steps.values()), equal)
+        if ablation.equal == "time":
+            number = of_seed / len(arguments.arms) / times[name]
+        steps[name] = max(1, round(number))
 
 
 def train(arguments, results):
-    """Trains and measures the runs that are missing, the seeds one after another."""
-    with concurrent.futures.ThreadPoolExecutor(arguments.workers) as pool:
-        training = {}
-        for seed, name in itertools.product(range(arguments.seeds), arguments.arms):
-            if str(seed) not in results["runs"][name]:
-                run = (
-                    arguments.output / "runs" / name.replace(" ", "-") / f"seed-{seed}"
-                )
-                words = command(arguments, name, results["steps"][name], seed, run)
-                shown = shlex.join(["albert-keras", *words])
-                results["commands"].setdefault(name, shown)
-                log = run.with_suffix(".log")
-                future = pool.submit(call, arguments, words, log)
-                training[future] = name, str(seed), run
-        try:
-            for finished in concurrent.futures.as_completed(training):
-                name, seed, run = training[finished]
-                finished.result()
-                results["runs"][name][seed] = found = measure(arguments, run)
-                log = read_log(run / "log.jsonl")
-                # Of a model without sentence pairs it is the whole loss.
-                points = log.get("val_mlm_logits_loss") or log["val_loss"]
-                curve = dict(zip(("steps", "values"), points, strict=True))
-                results["curves"][name][seed] = curve
-                note(f"{name}, seed {seed}: {found['mlm_loss']:.3f} nats")
-                write(arguments, results)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    """Trains and measures the runs that are missing."""
+
+    def run_of(name, seed):
+        folder = arguments.output / "runs" / name.replace(" ", "-")
+        return folder / f"seed-{seed}"
+
+    def train_one(name, seed):
+        run = run_of(name, seed)
+        words = command(arguments, name, results["phases"][name], seed)
+        words += ["--run", str(run)]
+        results["commands"].setdefault(name, shlex.join(["albert-keras", *words]))
+        harness.run_on_one_core(words, run.with_suffix(".log"))
+        return run
+
+    def measure_one(name, seed, run):
+        log = read_log(run / "log.jsonl")
+        # Of a model without sentence pairs it is the whole loss.
+        points = log.get("val_mlm_logits_loss") or log["val_loss"]
+        curve = dict(zip(("steps", "values"), points, strict=True))
+        results["curves"].setdefault(name, {})[seed] = curve
+        return measure(arguments, run)
+
+    runs = {name: results["runs"][name] for name in arguments.arms}
+    options = arguments.seeds, arguments.workers, train_one, measure_one
+    for _ in harness.train_missing(runs, *options):
+        write(arguments, results)
 
 
 def measure(arguments, run):
     """Returns the held-out figures of a run."""
-    data = held_out(arguments)
-    found = measure_pretrained(run, data, pairs=False)
+    data = arguments.output / "tokens" / "held_out"
+    found = harness.measure_pretrained(run, data, pairs=False)
     figures = {name: found[name] for name in ("mlm_loss", "mlm_accuracy")}
     if ABLATIONS[arguments.name].probes:
-        config = PretrainingDataConfig.from_dict(read_description(data)["config"])
-        config = dataclasses.replace(config, sentence_pairs="sop")
-        found = measure_pretrained(run, data, config=config)
+        config = config_of(data, "sop")
+        found = harness.measure_pretrained(run, data, config=config)
         figures["mlm_loss_pairs"] = found["mlm_loss"]
         figures |= probe(arguments, run)
     return figures
+
+
+def config_of(data, objective):
+    """Returns the config of a token store, with another sentence task."""
+    config = PretrainingDataConfig.from_dict(read_description(data)["config"])
+    return dataclasses.replace(config, sentence_pairs=objective)
 
 
 def probe(arguments, model):
@@ -533,9 +415,10 @@ def probe(arguments, model):
     from sklearn.linear_model import LogisticRegression
 
     backbone, scores = load_checkpoint(model, head=None), {}
+    tokens = arguments.output / "tokens"
     for objective in ABLATIONS[arguments.name].probes:
-        train = pooled_pairs(backbone, store(arguments), objective, NUM_TRAIN)
-        test = pooled_pairs(backbone, held_out(arguments), objective, NUM_HELD_OUT)
+        train = pooled_pairs(backbone, tokens, objective, NUM_TRAIN)
+        test = pooled_pairs(backbone, tokens / "held_out", objective, NUM_HELD_OUT)
         centre = train[0].mean(axis=0)
         regression = LogisticRegression(max_iter=5000)
         regression.fit(train[0] - centre, train[1])
@@ -550,10 +433,8 @@ def pooled_pairs(backbone, data, objective, num_pairs):
 
     from albert_keras.train_step import infer
 
-    config = PretrainingDataConfig.from_dict(read_description(data)["config"])
-    config = dataclasses.replace(config, sentence_pairs=objective)
     dataset = pretraining_validation_dataset(
-        data, 64, sentence_pairs=objective, config=config
+        data, 64, sentence_pairs=objective, config=config_of(data, objective)
     )
     rows, labels = [], []
     for batch in itertools.islice(dataset, -(-num_pairs // 64)):
@@ -567,37 +448,38 @@ def pooled_pairs(backbone, data, objective, num_pairs):
 
 def write(arguments, results):
     """Compares the runs that are finished; writes figures, table and picture."""
-    results |= compare(ABLATIONS[arguments.name], results)
-    write_json(arguments.output / "ablation.json", results)
-    with atomic_path(arguments.output / "table.md") as path:
-        path.write_text(as_table(ABLATIONS[arguments.name], results), "utf-8")
+    ablation = ABLATIONS[arguments.name]
+    results |= compare(ablation, results)
+    columns = {
+        "variant": {name: ablation.arms[name].about for name in results["runs"]},
+        "steps": {name: f"{n:,}" for name, n in results["phases"].items()},
+        "paper, average of five tasks": ablation.paper,
+        **{
+            f"paper, {MEASURES[key].title}": numbers
+            for key, numbers in ablation.measured.items()
+        },
+    }
+    table = harness.as_table(results["compared"], MEASURES, columns)
+    table += "".join(f"\n{line}\n" for line in results["notes"])
+    harness.write_results(arguments.output, results, table)
     if results["compared"]:
-        figure = plot(ABLATIONS[arguments.name], results)
+        figure = plot(ablation, results)
         finish_figure(figure, arguments.output / "ablation.png")
 
 
 def compare(ablation, results):
-    """Returns `compared`, `orderings` and `notes` of the runs that are finished."""
+    """Returns `compared` and `notes` of the runs that are finished."""
     finished = {arm: runs for arm, runs in results["runs"].items() if runs}
-    unigrams = results["unigram_loss"]
-    left, not_left = split_by_plateau(finished, "mlm_loss", unigrams)
-    orderings = check_orderings(left, "mlm_loss", ablation.paper, lower_is_better=True)
-    has_base = ablation.base in left
-    notes = []
-    if ablation.source:
-        notes.append(f"Paper: {ablation.source}; average of five tasks.")
-    notes += [
-        f"{each['better']} better than {each['worse']}: {each['verdict']}, "
-        f"{each['difference']:+.3f} ± {each['standard_error']:.3f} nats, paper "
-        f"{each['paper']:+.1f}."
-        for each in orderings
-    ]
+    unigrams, base = results["unigram_loss"], ablation.base
+    left, not_left = split_by_plateau(finished, unigrams)
+    notes = [f"Paper: {ablation.source}; average of five tasks."]
+    notes += orderings(left, ablation.paper)
     notes += [
         f"{arm} is not compared: with seed {', '.join(losses)} it stayed at the loss of "
         f"unigrams, {unigrams:.3f} nats. Give it more minutes, or shorter rows."
         for arm, losses in not_left.items()
     ]
-    if ablation.base in not_left:
+    if base in not_left:
         notes.append("Without the base nothing is compared.")
     if ablation.probes:
         notes.append(
@@ -606,98 +488,97 @@ def compare(ablation, results):
         )
     for name, rate in results["start"].items():
         notes.append(f"Before the first step, of the checkpoint: {name} {rate:.1%}.")
-    return {
-        "compared": compare_arms(left, MEASURES, ablation.base) if has_base else {},
-        "orderings": orderings,
-        "notes": notes,
+    compared = harness.compare_arms(left, MEASURES, base) if base in left else {}
+    return {"compared": compared, "notes": notes}
+
+
+def orderings(runs, paper):
+    """Yields which orderings of a paper's arms hold in the masked-word loss.
+
+    Two arms differ where the 95 % interval of their mean difference, by Student's t over
+    the seeds that both have, excludes 0: with three seeds where the difference is more
+    than 4.3 standard errors.
+
+    Args:
+        runs: As of `harness.compare_arms`.
+        paper: Dict by arm of the paper's numbers; more is better.
+
+    Yields:
+        str, a line for each two arms with different numbers of the paper.
+    """
+    from scipy import stats
+
+    known = [arm for arm in runs if arm in paper]
+    for pair in itertools.combinations(known, 2):
+        worse, better = sorted(pair, key=paper.get)
+        differences = harness.paired_differences(runs, "mlm_loss", better, worse)
+        if paper[worse] == paper[better] or len(differences) < 2:
+            continue
+        mean = statistics.mean(differences)
+        error = harness.standard_error(differences)
+        verdict = "holds" if mean < 0 else "reversed"
+        if abs(mean) <= error * stats.t.ppf(0.975, len(differences) - 1):
+            verdict = "not significant"
+        yield (
+            f"{better} better than {worse}: {verdict}, {mean:+.3f} ± {error:.3f} nats, "
+            f"paper {paper[better] - paper[worse]:+.1f}."
+        )
+
+
+def split_by_plateau(runs, unigram_loss):
+    """Separates arms that learned from context from those that did not.
+
+    Args:
+        runs: As of `harness.compare_arms`.
+        unigram_loss: float. Loss of predicting by frequency alone.
+
+    Returns:
+        Tuple of two dicts: the runs of the arms all of whose seeds are at least
+        `PLATEAU_MARGIN` below it; and of each other arm the losses by seed of those that
+        are not.
+    """
+    stuck = {
+        arm: {
+            seed: run["mlm_loss"]
+            for seed, run in of_arm.items()
+            if run["mlm_loss"] > unigram_loss - PLATEAU_MARGIN
+        }
+        for arm, of_arm in runs.items()
     }
-
-
-def found_measures(results):
-    """Returns the measures that some arm has."""
-    return {
-        key: measure
-        for key, measure in MEASURES.items()
-        if any(key in arm for arm in results["compared"].values())
-    }
-
-
-def as_table(ablation, results):
-    """Returns the comparison as Markdown: a row for each arm, and notes."""
-    found = found_measures(results)
-    heads = ["arm", "variant", "steps", "seeds"]
-    for key, measure in found.items():
-        heads += [measure.title, f"less {ablation.base}"]
-        heads += ["in the paper"] if key in ablation.measured else []
-    heads.append("paper")
-    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-    for arm in results["runs"]:
-        compared = results["compared"].get(arm, {})
-        cells = [arm, ablation.arms[arm].about, f"{results['steps'][arm]:,}"]
-        cells.append(str(compared.get("seeds", "-")))
-        for key, measure in found.items():
-            how = measure.scale, measure.digits, measure.unit
-            cells += describe_difference(compared.get(key), *how)
-            if key in ablation.measured:
-                number = ablation.measured[key].get(arm)
-                cells.append("-" if number is None else f"{number} %")
-        cells.append(str(ablation.paper.get(arm, "-")))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n" + "".join(f"\n{n}\n" for n in results["notes"])
+    left = {arm: of_arm for arm, of_arm in runs.items() if not stuck[arm]}
+    return left, {arm: losses for arm, losses in stuck.items() if losses}
 
 
 def plot(ablation, results):
     """Draws differences from the base with error bars, and learning curves below.
 
-    Beside each measure stand the paper's differences, and on the right those of its
-    average. Curves are means over the seeds with their standard errors.
+    Diamonds are the paper's differences. Curves are means over the seeds with their
+    standard errors.
     """
-    arms = [arm for arm in results["compared"] if arm != ablation.base]
-    measures = {n: m for n, m in found_measures(results).items() if n != "mlm_accuracy"}
-    paper = ablation.paper if ablation.paper.keys() & {*arms} else {}
-    num_panels = len(measures) + bool(paper)
-    figure = new_figure(max(8, 3.1 * num_panels + 1), 5 + 0.32 * len(arms))
+    compared = results["compared"]
+    arms = [arm for arm in compared if arm != ablation.base]
+    measures = harness.found_measures(compared, MEASURES)
+    measures.pop("mlm_accuracy", None)
+    papers = {**ablation.measured}
+    if ablation.paper.keys() & {*arms}:
+        measures["paper"] = Measure("average of five tasks")
+        papers["paper"] = ablation.paper
+    figure = new_figure(max(8, 3.1 * len(measures) + 1), 5 + 0.32 * len(arms))
     below = figure
     # Where only the base has learned something, there is no difference to draw.
     if arms:
         heights = (1.3 + 0.32 * len(arms), 3.7)
         above, below = figure.subfigures(2, 1, height_ratios=heights)
-        panels = above.subplots(1, num_panels, squeeze=False, sharey=True)[0]
-        for axes, (key, measure) in zip(panels, measures.items(), strict=False):
-            draw_differences(axes, results["compared"], arms, key, measure.scale)
-            numbers = ablation.measured.get(key, {})
-            draw_paper(axes, numbers, arms, ablation.base)
-            axes.set_title(
-                measure.title + (" (◇ paper)" if numbers else ""), fontsize=9
-            )
-            axes.set_xlabel(measure.axis.format(ablation.base), fontsize=9)
-        if paper:
-            draw_differences(panels[-1], {}, arms, "paper")
-            draw_paper(panels[-1], paper, arms, ablation.base)
-            panels[-1].set_title("paper: average of five tasks", fontsize=9)
-            label = Measure.axis.format(ablation.base)
-            panels[-1].set_xlabel(label, fontsize=9)
-        panels[0].set_yticks(range(len(arms)), arms)
-        panels[0].set_ylim(len(arms) - 0.5, -0.5)
-        for axes in panels:
-            axes.margins(x=0.15)
+        harness.draw_differences(above, compared, measures, ablation.base, papers)
     curves = below.subplots()
     draw_curves(curves, results, ablation.equal == "time")
     handles, labels = curves.get_legend_handles_labels()
     ncols = 4 if len(labels) > 6 else len(labels)
     figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
-    seeds = max(found["seeds"] for found in results["compared"].values())
+    seeds = max(found["seeds"] for found in compared.values())
     title = f"{ablation.about.capitalize()}; {seeds} seeds, bars: standard errors"
     figure.suptitle(title, fontsize=11)
     return figure
-
-
-def draw_paper(axes, numbers, arms, base):
-    """Draws a paper's differences from the base, of the arms that it has."""
-    style = {"color": "0.15", "markerfacecolor": "w", "markersize": 6}
-    for y, arm in enumerate(arms):
-        if arm in numbers and base in numbers:
-            axes.plot(numbers[arm] - numbers[base], y, "D", **style)
 
 
 def draw_curves(axes, results, by_time):
@@ -713,7 +594,7 @@ def draw_curves(axes, results, by_time):
         axes.errorbar(
             [scale * step for step in steps],
             [statistics.mean(each) for each in values],
-            [standard_error(each) or 0 for each in values],
+            [harness.standard_error(each) or 0 for each in values],
             label=arm,
             **{"markersize": 4, "capsize": 2, "linewidth": 1.3, **line_style(place)},
         )

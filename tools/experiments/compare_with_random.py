@@ -28,12 +28,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from albert_keras import cli
 from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.runs.finetuning_task import find_files
-from albert_keras.system.files import atomic_path, read_json, write_json
+from albert_keras.runs.reporting import note
+from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import TASKS
-from tools.experiments.linear_baseline import linear_baseline
+from tools.experiments.baselines import linear_baseline
+from tools.experiments.harness import write_results
 
-# Extra options of `finetune` for each kind of start.
+# Options of `finetune` for each kind of start, and its colour.
 STARTS = {"pretrained": [], "random": ["--random-weights"]}
+COLORS = {"pretrained": "tab:blue", "random": "tab:gray"}
 
 
 def main(argv=None):
@@ -44,13 +47,19 @@ def main(argv=None):
         tasks[task] = {"linear": linear_score(arguments, task, data)}
         for start in STARTS:
             rate = choose_rate(arguments, task, data, start)
-            metric, tasks[task][start] = compare_seeds(
-                arguments, task, data, start, rate
-            )
-        tasks[task]["metric"] = metric
+            words = ["--data", data, "--seeds", str(arguments.seeds), *rate]
+            runs = finetune(arguments, task, start, start, words)
+            metric = tasks[task]["metric"] = runs[0]["main_metric"]
+            scores = [run[metric] / TASKS[task].perfect_score for run in runs]
+            tasks[task][start] = {
+                "scores": scores,
+                "mean": statistics.mean(scores),
+                "command": shlex.join(command(arguments, task, start, start, words)),
+            }
         results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
-        write_comparison(arguments.output, results)
-    print((arguments.output / "table.md").read_text("utf-8"), end="")
+        write_results(arguments.output, results, as_table(results))
+        plot(results, arguments.output / "comparison.png")
+    print(as_table(results), end="")
 
 
 def parse(argv):
@@ -58,9 +67,10 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--checkpoint", required=True, help="as of `finetune`")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--checkpoint", required=True, help="as of `finetune`")
+    add("--output", type=pathlib.Path, required=True, help="folder")
+    add(
         "--task",
         type=task_and_data,
         action="append",
@@ -68,41 +78,31 @@ def parse(argv):
         metavar="TASK=FOLDER",
         help="a task, and its files: once for each",
     )
-    parser.add_argument("--seeds", type=int, default=2, help="two or more, of each")
-    parser.add_argument(
+    add("--seeds", type=int, default=2, help="two or more, of each")
+    add(
         "--learning-rates",
         nargs="+",
+        default=[],
         metavar="RATE",
         help="rates to choose from on training rows (default: that of the options)",
     )
-    parser.add_argument("options", nargs="*", help="options of `finetune`")
+    add("options", nargs="*", help="options of `finetune`")
     arguments = parser.parse_args(argv)
     if arguments.seeds < 2:
         parser.error(f"--seeds must be two or more. Received: {arguments.seeds}")
-    for task, data in arguments.task:
-        check_has_validation(parser, task, data, arguments.options)
     return arguments
 
 
-def check_has_validation(parser, task, data, options):
-    """Exits with an error if the task has no held-out rows."""
-    try:
-        found = find_files(TASKS[task], data)
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    if not ("validation" in found or "--validation" in options):
-        parser.error(
-            f"a task must have held-out rows. Received: {task}={data}, without any. Add "
-            "-- --validation FILE"
-        )
-
-
 def task_and_data(text):
-    """Returns the task and the folder of `TASK=FOLDER`."""
+    """Returns the task and the folder of `TASK=FOLDER`, which must have held-out rows."""
     task, _, data = text.partition("=")
     if task not in TASKS or not data:
         raise argparse.ArgumentTypeError(
             f"it must be TASK=FOLDER, a task of {', '.join(TASKS)}. Received: {text}"
+        )
+    if "validation" not in find_files(TASKS[task], data):
+        raise argparse.ArgumentTypeError(
+            f"the folder must have held-out rows. Received: {text}, without any"
         )
     return task, data
 
@@ -111,7 +111,7 @@ def linear_score(arguments, task, data):
     """Returns the score of the linear baseline, which is measured once, and kept."""
     file = arguments.output / task / "linear.json"
     if not file.exists():
-        print(f"{task}, linear model", file=sys.stderr, flush=True)
+        note(f"{task}, linear model")
         found = find_files(TASKS[task], data)
         rows = [TASKS[task].read(found[name]) for name in ("train", "validation")]
         write_json(file, {"score": linear_baseline(TASKS[task], *rows)})
@@ -121,30 +121,12 @@ def linear_score(arguments, task, data):
 def choose_rate(arguments, task, data, start):
     """Returns the words of the rate that is best on a tenth of the training rows."""
     scores = {}
-    for rate in arguments.learning_rates or ():
+    for rate in arguments.learning_rates:
         words = ["--train", find_files(TASKS[task], data)["train"]]
         words += ["--validation-split", "0.1", "--learning-rate", rate]
         (result,) = finetune(arguments, task, start, f"{start}-rate-{rate}", words)
         scores[rate] = result[result["main_metric"]]
     return ["--learning-rate", max(scores, key=scores.get)] if scores else []
-
-
-def compare_seeds(arguments, task, data, start, rate):
-    """Fine-tunes a task with all seeds.
-
-    Returns:
-        Tuple: name of the metric; dict of its values (1 is perfect), their mean, and the
-        command.
-    """
-    words = ["--data", data, "--seeds", str(arguments.seeds), *rate]
-    runs = finetune(arguments, task, start, start, words)
-    metric = runs[0]["main_metric"]
-    scores = [result[metric] / TASKS[task].perfect_score for result in runs]
-    return metric, {
-        "scores": scores,
-        "mean": statistics.mean(scores),
-        "command": shlex.join(command(arguments, task, start, start, words)),
-    }
 
 
 def command(arguments, task, start, name, words):
@@ -161,7 +143,7 @@ def command(arguments, task, start, name, words):
 
 def finetune(arguments, task, start, name, words):
     """Returns what a fine-tuning printed, a list with a dict for each seed."""
-    print(f"{task}, {name}", file=sys.stderr, flush=True)
+    note(f"{task}, {name}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         words = command(arguments, task, start, name, words)[1:]
@@ -179,14 +161,6 @@ def mean_of_tasks(tasks):
         start: statistics.mean(task[start]["mean"] for task in tasks.values())
         for start in STARTS
     }
-
-
-def write_comparison(folder, results):
-    """Writes the figures, the table and the plot."""
-    write_json(folder / "results.json", results)
-    with atomic_path(folder / "table.md") as path:
-        path.write_text(as_table(results), "utf-8")
-    plot(results, folder / "comparison.png")
 
 
 def as_table(results):
@@ -209,26 +183,21 @@ def as_table(results):
 
 def plot(results, path):
     """Draws two bars for each task, a dot for each seed, and the linear model's line."""
-    figure = new_figure(1.5 + len(results["tasks"]), 4)
+    tasks = results["tasks"]
+    figure = new_figure(1.5 + len(tasks), 4)
     axes = figure.subplots()
-    for offset, start in zip((-0.2, 0.2), STARTS, strict=True):
-        color = {"pretrained": "tab:blue", "random": "tab:gray"}[start]
-        tasks = [task[start] for task in results["tasks"].values()]
-        places = [place + offset for place in range(len(tasks))]
-        means = [task["mean"] for task in tasks]
-        label = f"from {start} weights"
-        axes.bar(places, means, width=0.36, color=color, label=label)
-        for place, task in zip(places, tasks, strict=True):
-            axes.plot([place] * len(task["scores"]), task["scores"], "k.")
-    label = "TF-IDF and a linear model"
-    for place, task in enumerate(results["tasks"].values()):
+    for place, task in enumerate(tasks.values()):
+        for shift, start in zip((-0.2, 0.2), STARTS, strict=True):
+            x, found = place + shift, task[start]
+            label = None if place else f"from {start} weights"
+            axes.bar(x, found["mean"], width=0.36, color=COLORS[start], label=label)
+            axes.plot([x] * len(found["scores"]), found["scores"], "k.")
         if task["linear"] is not None:
-            ends = [place - 0.4, place + 0.4]
-            axes.plot(ends, [task["linear"]] * 2, "k--", linewidth=1, label=label)
-            label = None
-    labels = [f"{name}\n{task['metric']}" for name, task in results["tasks"].items()]
+            ends, heights = [place - 0.4, place + 0.4], [task["linear"]] * 2
+            axes.plot(ends, heights, "k--", linewidth=1)
+    labels = [f"{name}\n{task['metric']}" for name, task in tasks.items()]
     axes.set_xticks(range(len(labels)), labels, fontsize="small")
-    axes.set_ylabel("held-out score")
+    axes.set_ylabel("held-out score (dashed: TF-IDF and a linear model)")
     figure.legend(loc="outside lower center")
     finish_figure(figure, path)
 

@@ -12,9 +12,45 @@ import tempfile
 import warnings
 import zipfile
 
+BOMB = bytes(2**26)
 # Placeholders of values that `json.dumps` cannot write.
-_DEEP, _HUGE = "@deep@", "@huge@"
-_BOMB_BYTES = 2**26
+DEEP, HUGE = "@deep@", "@huge@"
+VALUES = (
+    *(None, True, False, -1, 0, 1, 3, 10**7, 2**31, 2**63, 0.5, -0.5, 1e308),
+    *(math.nan, math.inf, HUGE, DEEP, "", "x", "x" * 10**6, "\ud800", "\0", "a\nb"),
+    *("../../../etc/passwd", "-1", [], [[]], {}, {"class_name": "Lambda"}),
+    *([0] * 10**5, {"a": {"a": 1}}),
+)
+NAMES = ("", "x", "k" * 10**6, "\ud800", "__class__", "a\nb", "config")
+LINES = (
+    *(b"", b"\t\t\t\t\t", b'"open', b"a\0b", b"\xff\xfe", b"\xef\xbb\xbfx", b"x\r"),
+    *(b"word " * 10**5, b"x" * 10**6, "e\u0301\u202e\ufffd".encode() * 99),
+    *(b"[" * 10**5, b"null", b"{}", b"1e999"),
+)
+MEMBERS = ("../evil", "/tmp/evil", "a" * 9999, "x/" * 99)
+
+# Values of JSON files that were found by hand, each of which must be refused: by format
+# and name the file, the keys that lead to the value, and the value.
+FOUND = {
+    **{
+        f"preset:{name}": ("config.json", "config", name, value)
+        for name, value in {
+            **{"vocabulary_size": 40_000_000, "max_sequence_length": 40_000_000},
+            **{"intermediate_dim": 40_000_000, "num_segments": 40_000_000},
+            **{"num_inner_repetitions": 3000, "num_layers": 3_000_000},
+        }.items()
+    },
+    "tokenizer:dtype": ("tokenizer.json", "config", "dtype", 5),
+    "tokenizer:key": ("tokenizer.json", "config", "unknown", 5),
+    "run:config": ("run.json", "config", 5),
+    "run:task": ("run.json", "config", "task", "unknown"),
+    "run:recipe": ("run.json", "recipe", 5),
+    "run:labels": ("run.json", "labels", 5),
+    "tokens:config": ("dataset.json", "config", 5),
+    "tokens:shards": ("dataset.json", "shards", 5),
+    "records:config": ("dataset.json", "config", 5),
+    "records:shards": ("dataset.json", "shards", 5),
+}
 
 
 def damage_bytes(content, random):
@@ -22,24 +58,14 @@ def damage_bytes(content, random):
     if not content:
         return random.randbytes(50)
     size = len(content)
-    near = min(size, random.choice([64, 512, 4096, size]))
-    start = random.randrange(near)
+    start = random.randrange(min(size, random.choice([64, 512, 4096, size])))
     end = min(size, start + random.choice([1, 2, 4, 8, 100, size]))
-    flipped = bytes(byte ^ 1 << random.randrange(8) for byte in content[start:end][:8])
-    damaged = [
-        b"",
-        content[:start],
-        content[-start:],
-        content[:start] + content[end:],
-        content[:start] + flipped + content[start + len(flipped) :],
-        content[:start] + bytes(end - start) + content[end:],
-        content[:start] + b"\xff" * (end - start) + content[end:],
-        content[:start] + random.randbytes(end - start) + content[end:],
-        content[:start] + random.randbytes(9) + content[start:],
-        content[:end] + content[start:],
-        content + content,
-        random.randbytes(size),
-    ]
+    head, middle, tail = content[:start], content[start:end], content[end:]
+    flipped = bytes([middle[0] ^ 1 << random.randrange(8)]) + middle[1:]
+    others = [b"", flipped, bytes(end - start), b"\xff" * (end - start)]
+    others += [random.randbytes(end - start), middle + random.randbytes(9), 2 * middle]
+    damaged = [head + other + tail for other in others]
+    damaged += [b"", head, middle + tail, content + content, random.randbytes(size)]
     return random.choice(damaged)
 
 
@@ -50,20 +76,21 @@ def damage_json(content, random):
     container = random.choice(containers)
     is_dict = isinstance(container, dict)
     key = random.choice([*container] if is_dict else range(len(container)))
+    value = container[key]
     action = random.choice(["replace", "replace", "replace", "remove", "rename", "add"])
     if action == "remove":
         del container[key]
-    elif action == "replace" or not is_dict:
-        container[key] = _hostile_value(container[key], random)
+    elif is_dict and action != "replace":
+        if action == "rename":
+            del container[key]
+        container[random.choice(NAMES)] = value
+    elif isinstance(value, int | float) and random.random() < 0.5:
+        near = [-value, value + 1, value - 1, value * 1000, value / 3]
+        container[key] = random.choice(near)
     else:
-        new = random.choice(
-            ["", "x", "k" * 10**6, "\ud800", "__class__", "a\nb", "config"]
-        )
-        value = container.pop(key) if action == "rename" else container[key]
-        container[new] = value
-    text = json.dumps(tree)
-    text = text.replace(f'"{_DEEP}"', "[" * 10**5 + "]" * 10**5)
-    return text.replace(f'"{_HUGE}"', "9" * 10**5).encode()
+        container[key] = random.choice(VALUES)
+    text = json.dumps(tree).replace(f'"{DEEP}"', "[" * 10**5 + "]" * 10**5)
+    return text.replace(f'"{HUGE}"', "9" * 10**5).encode()
 
 
 def _nodes(tree):
@@ -73,77 +100,32 @@ def _nodes(tree):
             yield from _nodes(child)
 
 
-def _hostile_value(value, random):
-    if isinstance(value, int | float) and random.random() < 0.5:
-        return random.choice([-value, value + 1, value - 1, value * 1000, value / 3])
-    return random.choice(
-        [
-            *(None, True, False, -1, 0, 1, 3, 10**7, 2**31, 2**63, 0.5, -0.5),
-            *(1e308, math.nan, math.inf, _HUGE, _DEEP),
-            *(
-                "",
-                "x",
-                "x" * 10**6,
-                "\ud800",
-                "\0",
-                "a\nb",
-                "../../../etc/passwd",
-                "-1",
-            ),
-            *([], [[]], {}, {"class_name": "Lambda"}, [0] * 10**5, {"a": {"a": 1}}),
-        ]
-    )
-
-
 def damage_lines(content, random):
-    """Damages a line of a text or a table: its cells, quotes, encoding or length."""
+    """Replaces, extends or changes a line of a text or a table."""
     lines = content.split(b"\n")
-    number = random.randrange(len(lines))
+    number, other = random.randrange(len(lines)), random.choice(LINES)
     line = lines[number]
-    lines[number] = random.choice(
-        [
-            b"",
-            b"\t\t\t\t\t",
-            line + b"\tmore",
-            b'"' + line,
-            line.replace(b'"', b""),
-            line + b"\0" + line,
-            b"\xff\xfe" + line,
-            b"\xef\xbb\xbf" + line,
-            line.upper(),
-            line + b"\r",
-            line.replace(b"\t", b",") if b"\t" in line else line.replace(b",", b"\t"),
-            b"word " * 10**5,
-            b"x" * 10**6,
-            "e\u0301\u202e\ufffd".encode() * 99,
-            b"[" * 10**5,
-            b"null",
-            b"{}",
-            b"1e999",
-        ]
-    )
+    cells = line.replace(b"\t", b",") if b"\t" in line else line.replace(b",", b"\t")
+    lines[number] = random.choice([other, other, line + other, other + line, cells])
     return b"\n".join(lines)
 
 
 def damage_safetensors(content, random):
-    """Damages the header of a safetensors file, or a type or value of its tensors."""
+    """Damages the header of a safetensors file, or a type, shape or value."""
     (size,) = struct.unpack("<Q", content[:8])
     header, data = json.loads(content[8 : 8 + size]), content[8 + size :]
     name = random.choice([key for key in header if key != "__metadata__"])
     action = random.choice(["json", "json", "type", "nan", "shape", "size"])
     if action == "nan":
         start, end = header[name]["data_offsets"]
-        value = random.choice([math.nan, math.inf, -math.inf])
-        data = (
-            data[:start] + struct.pack("<f", value) * ((end - start) // 4) + data[end:]
-        )
+        value = struct.pack("<f", random.choice([math.nan, math.inf]))
+        data = data[:start] + value * ((end - start) // 4) + data[end:]
     elif action == "type":
         types = "BOOL U8 I8 I16 I32 I64 F16 BF16 F64 C64 F8_E4M3 F8_E5M2 X F4".split()
         header[name]["dtype"] = random.choice(types)
     elif action == "shape":
-        header[name]["shape"] = random.choice(
-            [[], [0], [2**62, 4], [-1], [*header[name]["shape"], 1], [1] * 99]
-        )
+        shapes = [[], [0], [2**62, 4], [-1], [*header[name]["shape"], 1], [1] * 99]
+        header[name]["shape"] = random.choice(shapes)
     text = json.dumps(header).encode()
     if action == "json":
         text = damage_json(text, random)
@@ -161,113 +143,74 @@ def damage_hdf5(content, random):
         path.write_bytes(content)
         with h5py.File(path, "r+") as file:
             names = []
-            file.visititems(
-                lambda name, found: (
-                    names.append(name) if isinstance(found, h5py.Dataset) else None
-                )
-            )
+            file.visit(names.append)
+            names = [name for name in names if isinstance(file[name], h5py.Dataset)]
             name = random.choice(names)
-            value = file[name][()]
+            shape = file[name].shape
             del file[name]
-            action = random.randrange(10)
-            if action == 0:
-                file[name] = np.full(np.shape(value), math.nan, "float32")
-            elif action == 1:
-                kind = random.choice(["int64", "complex64", "bool", "S5", "float16"])
-                file[name] = np.ones(np.shape(value), kind)
-            elif action == 2:
-                # Declared, and not there.
-                shape = (10**6,) * max(1, np.ndim(value))
-                file.create_dataset(name, shape, "float32", chunks=(100,) * len(shape))
-            elif action == 3:
-                zeros = np.zeros(_BOMB_BYTES // 4, "float32")
-                file.create_dataset(name, data=zeros, compression="gzip")
-            elif action == 4:
-                file[name] = h5py.SoftLink(f"/{name}")
-            elif action == 5:
-                file[name] = h5py.ExternalLink("/etc/passwd", "/")
-            elif action == 6:
-                file[name] = h5py.Empty("float32")
-            elif action == 7:
-                file[name] = "text"
-            elif action == 8:
-                file.create_group(name)
-            # Else it is absent.
+            values = (
+                *(np.ones(shape, "int64"), np.ones(shape, "complex64"), "text"),
+                *(np.full(shape, math.nan), h5py.Empty("float32"), np.ones(7)),
+                *(h5py.SoftLink(f"/{name}"), h5py.ExternalLink("/etc/passwd", "/")),
+            )
+            # In one case of three it is absent, declared without its data, or a bomb.
+            kind = random.randrange(9)
+            if kind == 1:
+                shape = (10**6,) * max(1, len(shape))
+                file.create_dataset(name, shape, "float32", chunks=True)
+            elif kind == 2:
+                bomb = np.frombuffer(BOMB, "f4")
+                file.create_dataset(name, data=bomb, compression="gzip")
+            elif kind:
+                file[name] = random.choice(values)
         return path.read_bytes()
 
 
 def damage_zip(content, random):
-    """Damages a member of a zip archive, the archive whole; what precedes it is kept."""
+    """Damages a member of a zip archive; what precedes the archive is kept."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         start = min(info.header_offset for info in archive.infolist())
-        members = {info: archive.read(info) for info in archive.infolist()}
-    info = random.choice([*members])
-    kind, name, data = info.compress_type, info.filename, members.pop(info)
-    action = random.choice(
-        ["bytes", "bytes", "pack", "bomb", "name", "twice", "remove"]
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    name = random.choice([*members])
+    data = members.pop(name)
+    kind = zipfile.ZIP_STORED
+    is_json = name.endswith(".json")
+    damaged = (damage_json if is_json else damage_bytes)(data, random)
+    deflated, bzip2 = zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2
+    written = random.choice(
+        [
+            [(name, damaged, kind)],
+            [(name, data, random.choice([deflated, bzip2, zipfile.ZIP_LZMA]))],
+            [(name, BOMB, deflated)],
+            [(random.choice(MEMBERS), data, kind)],
+            [(name, data, kind), (name, damaged, kind)],
+            [],
+        ]
     )
-    if action == "bytes":
-        is_json = name.endswith(".json") and random.random() < 0.7
-        data = (damage_json if is_json else damage_bytes)(data, random)
-    elif action == "pack":
-        kind = random.choice(
-            [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
-        )
-    elif action == "bomb":
-        kind, data = zipfile.ZIP_DEFLATED, bytes(_BOMB_BYTES)
-    elif action == "name":
-        name = random.choice(["../evil", "/tmp/evil", "a" * 9999, "x/" * 99, "\udcff"])
     file = io.BytesIO()
     file.write(content[:start])
-    with zipfile.ZipFile(file, "a") as archive:
+    with zipfile.ZipFile(file, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of the second one of a name.
         for other, other_data in members.items():
             archive.writestr(other, other_data)
-        name = name.encode("utf-8", "replace").decode()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of the second one of a name.
-            for _ in range({"twice": 2, "remove": 0}.get(action, 1)):
-                archive.writestr(name, data, kind, 1)
+        for member in written:
+            archive.writestr(*member, 1)
     return file.getvalue()
 
 
-def damage_records(content, random):
-    """Damages the payload of a TFRecord file, with checksums that fit."""
-    import tensorflow as tf
-
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        payloads = [*tf.data.TFRecordDataset(file.name).as_numpy_iterator()]
-        number = random.randrange(len(payloads))
-        payloads[number] = damage_bytes(payloads[number], random)
-        with tf.io.TFRecordWriter(file.name) as writer:
-            for payload in payloads:
-                writer.write(payload)
-        return pathlib.Path(file.name).read_bytes()
-
-
-# By suffix.
+# By suffix; others have damaged bytes alone.
 STRUCTURED = {
     ".json": damage_json,
-    ".jsonl": damage_lines,
-    ".csv": damage_lines,
-    ".tsv": damage_lines,
-    ".txt": damage_lines,
     ".safetensors": damage_safetensors,
     ".h5": damage_hdf5,
-    ".bin": damage_zip,
-    ".keras": damage_zip,
-    ".npz": damage_zip,
-    ".tflite": damage_zip,
-    ".tfrecord": damage_records,
+    **dict.fromkeys((".jsonl", ".csv", ".tsv", ".txt"), damage_lines),
+    **dict.fromkeys((".bin", ".keras", ".npz", ".tflite"), damage_zip),
 }
 
 
 def damage(path, random):
     """Damages a file in place."""
-    content = path.read_bytes()
-    structured = STRUCTURED.get(path.suffix)
+    content, structured = path.read_bytes(), STRUCTURED.get(path.suffix)
     if structured is None or random.random() < 0.35:
-        path.write_bytes(damage_bytes(content, random))
-    else:
-        path.write_bytes(structured(content, random))
+        structured = damage_bytes
+    path.write_bytes(structured(content, random))

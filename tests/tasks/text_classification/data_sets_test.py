@@ -58,27 +58,9 @@ def test_official_files_of_glue(shared, name):
     assert name == "sts-b" or set(rows.labels) == set(task.labels)
 
 
-def test_official_folders_of_imdb(tmp_path):
-    task = TASKS["imdb"]
-    for label, texts in (("neg", ["dull"]), ("pos", ["good", "fine"]), ("unsup", "?")):
-        folder = tmp_path / task.files["train"] / label
-        folder.mkdir(parents=True)
-        for number, text in enumerate(texts):
-            (folder / f"{number}_7.txt").write_text(text)
-    rows = task.read(tmp_path / "train")
-    assert rows.texts == ["dull", "good", "fine"]
-    assert rows.labels == ["neg", "pos", "pos"]
-
-
 def test_clue_files_are_json_lines(tmp_path):
     path = tmp_path / "train.json"
     row = {"sentence1": "花呗", "sentence2": "借呗", "label": "0"}
     path.write_text(json.dumps(row, ensure_ascii=False) + "\n")
     rows = TASKS["afqmc"].read(path)
     assert (rows.texts, rows.pairs, rows.labels) == (["花呗"], ["借呗"], ["0"])
-
-
-def test_chinese_file_of_text_and_label(tmp_path):
-    path = tmp_path / "train.csv"
-    path.write_text("text,label\n一条新闻,sports\n")
-    assert TASKS["chinanews"].read(path).labels == ["sports"]

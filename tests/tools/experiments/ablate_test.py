@@ -1,8 +1,5 @@
 """The tool that repeats the paper's ablations."""
 
-import pathlib
-import subprocess
-
 import pytest
 
 from albert_keras import cli, sample
@@ -10,7 +7,7 @@ from albert_keras.cli.options import config_from
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.system.files import read_json, write_json
 from tests.cli.conftest import vocabulary
-from tools.experiments import ablate
+from tools.experiments import ablate, harness
 
 __all__ = ["vocabulary"]
 
@@ -22,24 +19,24 @@ NAMES = [(name, arm) for name, of in ablate.ABLATIONS.items() for arm in of.arms
 def test_every_arm_is_a_pretraining_run(name, arm):
     words = [name, "--text", "corpus", "--output", "out"]
     arguments = ablate.parse([*words, "--pretrain-option=--preset=albert_nano_en"])
-    words = ablate.command(arguments, arm, 500, 7, pathlib.Path("run"))
+    words = [*ablate.command(arguments, arm, 500, 7), "--run", "run"]
     run = config_from(cli.parse(words), PretrainingRunConfig)
     assert run.seed == 7
     assert run.shape().max_sequence_length == 16
     growth = ablate.ABLATIONS[name].arms[arm].growth
-    assert len(run.phases or [0]) == 1 + len(growth)
+    assert len(run.phases) == 1 + len(growth)
 
 
 @pytest.mark.slow
 def test_missing_runs_are_trained_measured_and_compared(
     tmp_path, vocabulary, capfd, monkeypatch
 ):
-    def run_here(words, stdout=None, stderr=None):
+    def run_here(words, log=None):
         capfd.readouterr()
-        assert cli.main(words) == 0
-        return subprocess.CompletedProcess(words, 0, capfd.readouterr().out)
+        assert cli.main([*map(str, words)]) == 0
+        return capfd.readouterr().out
 
-    monkeypatch.setattr(ablate, "run_on_one_core", run_here)
+    monkeypatch.setattr(harness, "run_on_one_core", run_here)
     documents = sample.CORPUS.read_text("utf-8").split("\n\n")
     (tmp_path / "corpus.txt").write_text("\n\n".join(documents[:61]))
     out = tmp_path / "out"
@@ -49,19 +46,21 @@ def test_missing_runs_are_trained_measured_and_compared(
     words += [f"--pretrain-option={word}" for word in SMALL]
     words = [*map(str, words)]
     arguments = ablate.parse(words)
+    config = {k: v for k, v in vars(arguments).items() if k not in ablate.CHANGEABLE}
+    results = {"config": config, "runs": {"none": {}, "sop": {}}}
+    results["curves"] = {"none": {}, "sop": {}}
     out.mkdir()
-    results = ablate.read_results(arguments)
     curve = {"steps": [3, 7], "values": [2.75, 2.25]}
     for arm, losses in {"none": (2.0, 2.25), "sop": (2.5,)}.items():
         for seed, loss in enumerate(losses):
             figures = {"mlm_loss": loss, "probe_nsp": 0.5, "probe_sop": 0.625}
             results["runs"][arm][str(seed)] = figures
             results["curves"][arm][str(seed)] = curve
-    write_json(out / "ablation.json", results)
+    write_json(out / "results.json", results)
     ablate.main(words)
-    results = read_json(out / "ablation.json")
-    (num_steps,) = set(results["steps"].values())
-    assert f"--num-steps {num_steps}" in results["commands"]["sop"]
+    results = read_json(out / "results.json")
+    (num_steps,) = set(results["phases"].values())
+    assert f"--phases num_steps={num_steps}," in results["commands"]["sop"]
     trained = results["runs"]["sop"]["1"]
     assert trained.keys() == ablate.MEASURES.keys()
     assert results["curves"]["sop"]["1"]["steps"][-1] == num_steps
@@ -72,7 +71,7 @@ def test_missing_runs_are_trained_measured_and_compared(
     assert "sop is not compared: with seed 1 it stayed at the loss" in table
     assert (out / "ablation.png").stat().st_size > 0
     # What is finished is not repeated.
-    monkeypatch.delattr(ablate, "run_on_one_core")
+    monkeypatch.delattr(harness, "run_on_one_core")
     monkeypatch.setattr(ablate, "prepare", lambda *_: None)
     ablate.main(words)
-    assert read_json(out / "ablation.json") == results
+    assert read_json(out / "results.json") == results

@@ -2,13 +2,12 @@
 
 import json
 import math
-import subprocess
 
 import pytest
 
 from albert_keras import cli, sample
 from albert_keras.system.files import write_json
-from tools.experiments import compare_recipes
+from tools.experiments import compare_recipes, harness
 
 LENGTH = 128
 MINUTES = 0.0001
@@ -33,22 +32,26 @@ def prepared(tmp_path_factory):
 def compare(prepared, tmp_path, monkeypatch, capfd):
     """Runs the tool with arms on a small model, its commands in this process."""
 
-    def run_here(words, stdout=None):
+    def run_here(words, log=None):
         capfd.readouterr()
-        assert cli.main(words) == 0
-        return subprocess.CompletedProcess(words, 0, capfd.readouterr().out)
+        assert cli.main([*map(str, words)]) == 0
+        return capfd.readouterr().out
 
-    def run(*arms, task=()):
+    def run(known, *arms):
         words = ["--data", prepared / "tokens", "--validation-data", prepared / "held"]
         words += ["--tokenizer", "albert_nano_en", "--output", tmp_path, "--seeds", 2]
         words += ["--minutes", MINUTES, "--workers", 1, "--arms", *arms]
-        words += [*task, "--"]
-        words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+        words += ["--", "--preset", "albert_test", "--max-sequence-length", LENGTH]
         words += ["--num-layers", 3, "--sentence-pairs", "ternary"]
-        compare_recipes.main([*map(str, words)])
+        words = [*map(str, words)]
+        options = vars(compare_recipes.parse(words))
+        changeable = compare_recipes.CHANGEABLE
+        config = {k: v for k, v in options.items() if k not in changeable}
+        write_json(tmp_path / "results.json", {"config": config, "runs": known})
+        compare_recipes.main(words)
         return json.loads((tmp_path / "results.json").read_text())
 
-    monkeypatch.setattr(compare_recipes, "run_on_one_core", run_here)
+    monkeypatch.setattr(harness, "run_on_one_core", run_here)
     return run
 
 
@@ -61,9 +64,7 @@ def test_arms_are_measured_and_compared(compare, tmp_path):
         "no pairs": {"0": {"mlm_loss": 4.75}, "1": {"mlm_loss": 5.5}},
         "not grown": {"0": {"mlm_loss": 5.25, "sop_accuracy": 0.5}},
     }
-    known = {"minutes": MINUTES, "runs": runs, "phases": {}}
-    write_json(tmp_path / "results.json", known)
-    results = compare("base", "no pairs", "not grown")
+    results = compare(runs, "base", "no pairs", "not grown")
     no_pairs = results["compared"]["no pairs"]
     assert no_pairs["mlm_loss"]["difference"] == -0.125
     # Of the differences -0.25 and 0.

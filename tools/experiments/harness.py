@@ -1,0 +1,314 @@
+"""Harness of the experiments: arms with several seeds, trained, measured and compared.
+
+An arm is a variant of a pretraining run. Each run has one core. An experiment has a
+folder with `results.json`, and is resumed: runs whose figures are in that file are not
+repeated. Differences from the base arm are paired by seed.
+"""
+
+import concurrent.futures
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from albert_keras.converters import load_checkpoint
+from albert_keras.models import AlbertPretrainer
+from albert_keras.pretraining import PretrainingTask
+from albert_keras.runs.reporting import note
+from albert_keras.system.files import atomic_path, read_json, write_json
+
+# One thread for each of the processes side by side, and no GPU, whose memory TensorFlow
+# would reserve.
+ONE_CORE = {
+    **{"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"},
+    **{"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "-1"},
+}
+# Objectives whose first classes are in order and swapped.
+ORDERS = ("sop", "ternary")
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A figure of the runs.
+
+    Attributes:
+        title: str. Its column.
+        better: str. `"more"` or `"less"`.
+        scale, digits, unit: Factor, decimals and unit with which it is written.
+    """
+
+    title: str
+    better: str = "more"
+    scale: int = 100
+    digits: int = 1
+    unit: str = " %"
+
+
+NATS = {"better": "less", "scale": 1, "digits": 3, "unit": ""}
+
+
+# === Runs ===
+
+
+def run_on_one_core(words, log=None):
+    """Runs a command of the package in a process of its own; returns its output.
+
+    Args:
+        words: List, the command and its arguments.
+        log: Path of a file for its messages, or None for standard error.
+
+    Raises:
+        subprocess.CalledProcessError: If the command fails.
+    """
+    command = [sys.executable, "-P", "-m", "albert_keras", *map(str, words)]
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    environment = {**os.environ, **ONE_CORE, "PYTHONPATH": path}
+    options = {
+        "env": environment,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "check": True,
+    }
+    if log is None:
+        return subprocess.run(command, **options).stdout
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as file:
+        return subprocess.run(command, stderr=file, **options).stdout
+
+
+def seconds_per_step(words):
+    """Returns the measured core-seconds of a step of `pretrain`, for each phase."""
+    measured = json.loads(run_on_one_core([*words, "--dry-run", "--json"]))
+    phases = measured.get("phases", {"1": measured}).values()
+    return [phase["core_seconds_per_step"] for phase in phases]
+
+
+def measure_pretrained(run, data, *, pairs=True, config=None):
+    """Measures a pretraining run on held-out rows of any sentence task.
+
+    Args:
+        run: path of the run.
+        data: Held-out data, see `pretraining_validation_dataset`.
+        pairs: bool. Whether the rows are pairs in order or swapped, so that the accuracy
+            of their order is measured where the model learned it.
+        config: `PretrainingDataConfig` of a token store, or None for its own.
+
+    Returns:
+        Dict as of `PretrainingTask.evaluate`, with the accuracy of two classes.
+    """
+    trained = load_checkpoint(run)
+    learned = read_json(run / "run.json")["examples"]["sentence_pairs"]
+    knows_order = pairs and learned in ORDERS
+    model = with_pair_classes(trained, 2 if knows_order else 0)
+    if knows_order:
+        kernel, bias = trained.pair_head.get_weights()
+        model.pair_head.set_weights([kernel[:, :2], bias[:2]])
+    task = PretrainingTask("sop" if knows_order else "none")
+    return task.evaluate(model, data, 32, config=config)
+
+
+def with_pair_classes(trained, num_classes):
+    """Returns a pretrained model with another head of sentence pairs, which is new."""
+    model = AlbertPretrainer(trained.backbone, num_classes)
+    model.mlm_head.set_weights(trained.mlm_head.get_weights())
+    return model
+
+
+def read_results(folder, config, arms):
+    """Returns the results of an earlier call, with place for all arms.
+
+    Args:
+        folder: path of the experiment.
+        config: Dict of the options with which it may not differ.
+        arms: Names of arms.
+
+    Returns:
+        Dict with `config`; `phases`, a dict by arm; `runs`, a dict by arm of dicts by
+        seed of dicts of figures.
+    """
+    file, config = folder / "results.json", json.loads(json.dumps(config))
+    results = read_json(file) if file.exists() else {"config": config}
+    if results["config"] != config:
+        raise SystemExit(
+            "An experiment is resumed with the options that it began with. Received: "
+            f"{config} for {file} with {results['config']}."
+        )
+    results.setdefault("phases", {})
+    for arm in arms:
+        results.setdefault("runs", {}).setdefault(arm, {})
+    return results
+
+
+def train_missing(runs, seeds, workers, train, measure):
+    """Trains the runs that are missing, several side by side, one seed after another.
+
+    Args:
+        runs: Dict by arm of dicts by seed of dicts of figures, which it fills.
+        seeds, workers: int. Runs of each arm, and runs side by side.
+        train: Function of arm and seed that trains a run, or resumes it, and returns it.
+        measure: Function of arm, seed and run that returns the figures.
+
+    Yields:
+        None, after each run that was measured.
+    """
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        training = {
+            pool.submit(train, arm, seed): (arm, str(seed))
+            for seed, arm in itertools.product(range(seeds), runs)
+            if str(seed) not in runs[arm]
+        }
+        try:
+            for finished in concurrent.futures.as_completed(training):
+                arm, seed = training[finished]
+                runs[arm][seed] = figures = measure(arm, seed, finished.result())
+                note(f"{arm}, seed {seed}: {figures}")
+                yield
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+# === Comparison ===
+
+
+def compare_arms(runs, measures, base):
+    """Compares the arms of an experiment with one of them.
+
+    Args:
+        runs: Dict by arm of dicts by seed of dicts of the numbers measured.
+        measures: Names of these numbers; a run may lack some.
+        base: str. The arm that the others are compared with.
+
+    Returns:
+        Dict by arm: `seeds`, the number of its runs; and by measure a dict of `mean`,
+        `difference` from the base over the seeds that both have, and its
+        `standard_error`, None for one seed.
+
+    Example:
+
+    >>> runs = {"base": {"0": {"loss": 5.0}, "1": {"loss": 6.0}},
+    ...         "wide": {"0": {"loss": 4.5}, "1": {"loss": 5.0}}}
+    >>> compare_arms(runs, ["loss"], "base")["wide"]["loss"]
+    {'mean': 4.75, 'difference': -0.75, 'standard_error': 0.25}
+    """
+    compared = {}
+    for arm in runs:
+        compared[arm] = {"seeds": len(runs[arm])}
+        for measure in measures:
+            differences = paired_differences(runs, measure, arm, base)
+            if differences:
+                own = [run[measure] for run in runs[arm].values() if measure in run]
+                compared[arm][measure] = {
+                    "mean": statistics.mean(own),
+                    "difference": statistics.mean(differences),
+                    "standard_error": standard_error(differences),
+                }
+    return compared
+
+
+def paired_differences(runs, measure, arm, base):
+    """Returns the differences of two arms, one for each seed that both have."""
+    of_arm, of_base = (
+        {seed: run[measure] for seed, run in runs[name].items() if measure in run}
+        for name in (arm, base)
+    )
+    return [of_arm[seed] - of_base[seed] for seed in sorted({*of_arm} & {*of_base})]
+
+
+def standard_error(values):
+    """Returns the standard error of a mean, None for one value."""
+    if len(values) < 2:
+        return None
+    return statistics.stdev(values) / len(values) ** 0.5
+
+
+def describe_difference(found, measure):
+    """Returns a mean, and the difference from the base with its standard error.
+
+    Args:
+        found: Dict of a measure, as `compare_arms` returns it, or None.
+        measure: `Measure`.
+
+    >>> found = {"mean": 4.75, "difference": -0.75, "standard_error": 0.25}
+    >>> describe_difference(found, Measure("nats", **NATS))
+    ('4.750', '-0.750 ± 0.250')
+    """
+    if found is None:
+        return "-", "-"
+    scale, digits = measure.scale, measure.digits
+    described = f"{scale * found['difference']:+.{digits}f}"
+    if found["standard_error"] is not None:
+        described += f" ± {scale * found['standard_error']:.{digits}f}"
+    return f"{scale * found['mean']:.{digits}f}{measure.unit}", described
+
+
+def found_measures(compared, measures):
+    """Returns the measures that an arm has, a dict of `Measure`."""
+    names = {name for arm in compared.values() for name in arm}
+    return {name: measure for name, measure in measures.items() if name in names}
+
+
+def as_table(compared, measures, columns):
+    """Returns the comparison as Markdown, a row for each arm.
+
+    Args:
+        compared: What `compare_arms` returns.
+        measures: Dict of `Measure` by name.
+        columns: Dict by title of dicts by arm: further columns, after the arm. They have
+            all arms, also those that are not compared.
+    """
+    found = found_measures(compared, measures)
+    heads = ["arm", *columns, "seeds"]
+    for measure in found.values():
+        heads += [measure.title, "difference"]
+    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+    for arm in next(iter(columns.values())):
+        of_arm = compared.get(arm, {})
+        cells = [arm, *(str(column.get(arm, "-")) for column in columns.values())]
+        cells.append(str(of_arm.get("seeds", "-")))
+        for name, measure in found.items():
+            cells += describe_difference(of_arm.get(name), measure)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_results(folder, results, table):
+    """Writes `results.json` and `table.md`."""
+    write_json(folder / "results.json", results)
+    with atomic_path(folder / "table.md") as path:
+        path.write_text(table, "utf-8")
+
+
+def draw_differences(figure, compared, measures, base, others=None):
+    """Draws the differences from the base with their standard errors.
+
+    Args:
+        figure: Figure or part of one.
+        compared: What `compare_arms` returns.
+        measures: Dict of `Measure` by name, a panel for each.
+        base: str. Its arm has no row.
+        others: Dict by measure of dicts by arm of the numbers of a paper, in its unit.
+    """
+    arms = [arm for arm in compared if arm != base]
+    panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    for axes, (name, measure) in zip(panels, measures.items(), strict=True):
+        axes.axvline(0, color="0.6", linewidth=1)
+        numbers = (others or {}).get(name, {})
+        for y, arm in enumerate(arms):
+            if found := compared[arm].get(name):
+                x = measure.scale * found["difference"]
+                error = measure.scale * (found["standard_error"] or 0)
+                axes.errorbar(x, y, xerr=error, fmt="o", color="0.15", capsize=3)
+            if arm in numbers and base in numbers:
+                axes.plot(numbers[arm] - numbers[base], y, "D", color="0.15", mfc="w")
+        axes.set_title(measure.title + (" (◇ paper)" if numbers else ""), fontsize=9)
+        axes.set_xlabel(f"from {base}; {measure.better} is better", fontsize=9)
+        axes.grid(axis="x", color="0.9")
+        axes.margins(x=0.15)
+    panels[0].set_yticks(range(len(arms)), arms)
+    panels[0].set_ylim(max(1, len(arms)) - 0.5, -0.5)
