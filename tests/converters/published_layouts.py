@@ -292,7 +292,7 @@ LAYOUTS = {
     "torch.compile": Layout(edit=renamed(lambda name: f"_orig_mod.{name}")),
     "leftovers of a loss": Layout(
         edit=with_added("loss_fct.weight", "crf.transitions"),
-        warning="left out: crf.transitions, loss_fct.weight",
+        warning="ignored: crf.transitions, loss_fct.weight",
     ),
     "leftovers of pretraining": Layout(edit=with_added("predictions.bias")),
     "padded to a multiple of 8": Layout(
@@ -334,7 +334,7 @@ LAYOUTS = {
             "vocab.txt": "\n".join(VOCABULARY[:59]) + "\n",
             "added_tokens.json": json.dumps({"<e1>": 59, "</e1>": 60}),
         },
-        warning="added to '.*vocab.txt', .*: <e1>, </e1>",
+        warning="added to '.*vocab.txt'. .*: <e1>, </e1>",
     ),
     "spaces and accents kept": Layout(
         WORDS,

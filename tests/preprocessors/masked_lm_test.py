@@ -66,7 +66,7 @@ def test_half_of_the_pairs_are_swapped(masked, tokenizer):
 
 
 def test_weights_and_labels_of_single_texts_are_refused(masked):
-    with pytest.raises(ValueError, match="`y` must be of pairs"):
+    with pytest.raises(ValueError, match="`y` must be labels of pairs"):
         masked(AlbertPretrainerPreprocessor, TEXTS, np.zeros(40))
 
 
@@ -74,7 +74,7 @@ def test_masks_in_the_text_are_not_predicted(tokenizer):
     preprocessor = AlbertMaskedLMPreprocessor(tokenizer, LENGTH)
     for x in (["a [MASK] fox"], (["a fox"], ["[MASK]"])):
         with pytest.warns(
-            UserWarning, match=r"with \[MASK\], .* Call `ak.tasks.fill_mask`"
+            UserWarning, match=r"with \[MASK\], .* `ak.tasks.fill_mask` fills"
         ):
             preprocessor.columns(x)
     preprocessor.columns(TEXTS)
