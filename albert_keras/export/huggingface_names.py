@@ -44,7 +44,8 @@ def renamed_function(model, **sizes):
     logits of all positions for a masked language model. `sizes` are arguments of
     `serve_features`.
     """
-    if activation_of(model) is not keras.activations.linear:
+    is_classifier = hasattr(model, "num_classes")
+    if is_classifier and activation_of(model) is not keras.activations.linear:
         weights = model.get_weights()
         model = on_backbone(model, model.backbone, activation=None)
         model.set_weights(weights)

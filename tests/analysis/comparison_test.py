@@ -35,7 +35,7 @@ def test_curves_are_those_of_the_logs(folders):
     assert results["quantities"] == ["mlm_logits_loss", "learning_rate"]
     curve = results["runs"]["runs/$shared"]["val_mlm_logits_loss"]
     assert curve == {"steps": [0, 7, 14], "values": [9.5, 8.25, 7.125]}
-    with pytest.raises(ValueError, match="different ones"):
+    with pytest.raises(ValueError, match="different names"):
         compare_curves([folders[0], folders[0]])
 
 

@@ -103,7 +103,7 @@ def test_text_is_classified_by_the_preprocessor_beside(backbone, tokenizer, tmp_
 
 
 def test_what_cannot_be_written_or_read_is_refused(classifier, tokenizer, tmp_path):
-    with pytest.raises(ValueError, match="takes ids, .* stored beside it. Received: "):
+    with pytest.raises(ValueError, match="takes ids; .* stored beside it. Received: "):
         export_onnx(classifier, tmp_path / "model", tokenizer)
     assert not list(tmp_path.iterdir())
     export_onnx(classifier, tmp_path / "model")

@@ -261,7 +261,7 @@ def test_the_tokenizer_goes_either_inside_or_beside(
 
 
 def test_rows_of_text_have_no_fixed_number(classifier, tokenizer, tmp_path):
-    with pytest.raises(ValueError, match="fixed of ids, not of text. .*batch_size=3"):
+    with pytest.raises(ValueError, match="fixed for ids, not for text. .*batch_size=3"):
         export_tflite(classifier, tmp_path / "x", tokenizer=tokenizer, batch_size=3)
     with pytest.raises(ValueError, match="`batch_size` must be a positive integer"):
         export_tflite(classifier, tmp_path / "x", batch_size=0)
@@ -274,7 +274,7 @@ def test_only_one_row_a_text_goes_inside(backbone, tokenizer, tmp_path):
         (AlbertQuestionAnswerer, {}),
         (AlbertMaskedLM, {}),
     ):
-        rule = f"other heads take ids, .* Received: {kind.__name__} with tokenizer="
+        rule = f"other heads take ids. Received: {kind.__name__} with tokenizer="
         model = kind(backbone, **options)
         with pytest.raises(ValueError, match=rule):
             export_tflite(model, tmp_path / "served", tokenizer=tokenizer)
