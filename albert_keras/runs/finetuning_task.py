@@ -136,8 +136,10 @@ def fit_recipe(task, config, shape):
         recipe = dataclasses.replace(recipe, sequence_length=longest)
         note(f"examples have at most {longest} tokens, the positions of the model")
     is_narrow = shape.hidden_dim < BASE_WIDTH
-    if is_narrow and not (config.num_epochs or recipe.num_steps):
-        recipe = dataclasses.replace(recipe, least_steps=LEAST_STEPS)
+    if is_narrow and not (config.num_epochs or config.num_steps):
+        # The paper's steps are for wide models: ten epochs of the complete data sets.
+        steps = {"num_steps": None, "warmup_steps": config.warmup_steps}
+        recipe = dataclasses.replace(recipe, **steps, least_steps=LEAST_STEPS)
     has_rule = is_narrow or config.random_weights
     if has_rule and config.learning_rate in (None, SWEEP):
         depth = config.model_options.get("num_layers", shape.num_layers)
