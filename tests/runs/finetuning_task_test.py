@@ -61,8 +61,13 @@ def test_recipe_fits_the_model(capsys):
     )
     default = FinetuningRunConfig(task="rte", checkpoint="a", run="b")
     task = configure_task(given)
-    # Lengths and rates that were asked for stay, the first to be refused later.
-    assert fit_recipe(task, given, small) == task
+    # Lengths and rates that were asked for stay, the first to be refused later. The steps
+    # of the paper are for wide models.
+    fitted = fit_recipe(task, given, small).recipe
+    assert (fitted.sequence_length, fitted.learning_rate) == (200, 1e-3)
+    assert (fitted.num_steps, fitted.num_epochs, fitted.warmup_steps) == (None, 3, None)
+    steps = dataclasses.replace(given, num_steps=70, warmup_steps=7)
+    assert fit_recipe(configure_task(steps), steps, small) == configure_task(steps)
     task = configure_task(default)
     assert fit_recipe(task, default, base) == task
     assert capsys.readouterr().err == ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.checks import shown
 from albert_keras.tasks.reading import is_tfds
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8, read_lines
@@ -164,12 +165,14 @@ def label_numbers(labels):
 def describe_labels(labels):
     """Returns lines for the log: the rows of each label, and warnings of spellings."""
     counts = collections.Counter(labels)
-    shown = [f"{label!r} {count}" for label, count in counts.most_common(_SHOWN_LABELS)]
-    num_more = len(counts) - len(shown)
-    lines = [f"labels: {', '.join(shown)}" + (f", {num_more} more" if num_more else "")]
+    most = [
+        f"{shown(label)} {count}" for label, count in counts.most_common(_SHOWN_LABELS)
+    ]
+    num_more = len(counts) - len(most)
+    lines = [f"labels: {', '.join(most)}" + (f", {num_more} more" if num_more else "")]
     spellings = collections.defaultdict(list)
     for label in sorted(counts):
-        spellings[_unified(label)].append(repr(label))
+        spellings[_unified(label)].append(shown(label))
     for group in spellings.values():
         if len(group) > 1:
             lines.append(
