@@ -240,7 +240,9 @@ PRESETS = {
     "albert_nano_en": _albert(
         3, 4, 128, 8000, max_sequence_length=128, initializer_range=0.06
     ),
-    "albert_mini_en": _albert(12, 4, 256, 8000, initializer_range=0.05),
+    "albert_mini_en": _albert(3, 4, 256, 8000, initializer_range=0.05),
+    # Deep enough for exits. Not shipped; `tools/make_shipped_model.sh` trains it first.
+    "albert_mini_12": _albert(12, 4, 256, 8000, initializer_range=0.05),
     "albert_quickstart": _albert(
         *(2, 4, 128, 800),
         embedding_dim=64,

@@ -2,14 +2,14 @@
 # Trains a model of saved_models from text, on one or two cores. An interrupted run resumes
 # when the script is called again.
 #
-#   tools/make_shipped_model.sh albert_nano_en|albert_mini_en CORPORA GLUE WORK
+#   tools/make_shipped_model.sh albert_nano_en|albert_mini_en CORPORA GLUE QUESTIONS WORK
 #
 # CORPORA: a folder of SOURCE.jsonl or SOURCE.jsonl.gz, of the sources in
 # tools/model_cards/sources.json, and of stack_exchange, which is only measured.
-# GLUE: the folders of GLUE's tasks.
+# GLUE: the folders of GLUE's tasks. QUESTIONS: train-v1.1.json of SQuAD.
 set -euo pipefail
-if [ $# -ne 4 ]; then
-  echo "usage: $0 albert_nano_en|albert_mini_en CORPORA GLUE WORK" >&2
+if [ $# -ne 5 ]; then
+  echo "usage: $0 albert_nano_en|albert_mini_en CORPORA GLUE QUESTIONS WORK" >&2
   exit 2
 fi
 name=$1
@@ -22,11 +22,12 @@ python3 -c "import albert_keras, matplotlib" || {
   echo "$0 needs the extra plots: pip install 'albert_keras[plots]'" >&2
   exit 1
 }
-mkdir -p "$4"
+mkdir -p "$5"
+questions=$(realpath "$4")
 tools=$(realpath "$(dirname "$0")")
 corpora=$(realpath "$2")
-ln -sfn "$(realpath "$3")" "$4/GLUE"
-cd "$4"
+ln -sfn "$(realpath "$3")" "$5/GLUE"
+cd "$5"
 
 # prepare-data takes a rewritten file for another corpus, so existing files are kept.
 read_source() {
@@ -61,6 +62,13 @@ pretrain() { # DATA RUN, then options
   albert-keras pretrain --data "$1" --validation-data records_held --run "run/$2" \
     --tokenizer vocab.model "${@:3}"
 }
+measure() { # RUN
+  for text in held other; do
+    albert-keras evaluate "run/$1" --data records_$text --json > scores_$text.json
+    "$tools/ngram_baselines.py" "run/$1" --data records_$text --scores scores_$text.json \
+      > $text.json
+  done
+}
 prepare_tokens tokens train_*.jsonl
 prepare_records records_held held_*.jsonl
 prepare_records records_other other/*.jsonl
@@ -74,8 +82,22 @@ if [ $name = albert_mini_en ]; then
   # The sources of the held-out documents five times as often.
   often=$(printf 'train_%s.jsonl ' $measured)
   prepare_tokens tokens_mixed train_*.jsonl $often $often $often $often
-  pretrain tokens_mixed $name --recipe two_cores_mini_long --checkpoint run/third --seed 4 \
+  pretrain tokens_mixed fourth --recipe two_cores_mini_long --checkpoint run/third --seed 4 \
     --phases $phases --precision float32 --jit-compile
+  measure fourth
+  "$tools/ship_model.py" $name --run run/fourth --evaluation held.json --other-text other.json \
+    --text . --output albert_mini_12
+  # Three layers learn to compare two texts, and then words and orders again.
+  "$tools/natural_pairs.py" train_*.jsonl --questions "$questions" --output natural
+  pairs="--num-layers 3 --batch-size 32 --num-steps 1500 --steps-per-evaluation 1500
+    --sequence-length 96 --precision mixed_bfloat16 --learning-rate 6e-4 --seed 1"
+  albert-keras finetune --task pair-regression --train natural/overlap.csv \
+    --checkpoint albert_mini_12 --run run/overlap $pairs
+  albert-keras finetune --task pair-classification --train natural/answers.csv \
+    --checkpoint run/overlap --run run/answers $pairs
+  "$tools/graft_backbone.py" albert_mini_12 run/answers grafted
+  pretrain tokens $name --recipe two_cores_mini_long --checkpoint grafted --seed 6 \
+    --learning-rate 8e-4 --warmup-steps 50 --phases num_steps=900,batch_size=32
 else
   # Three runs on the five sources that are measured, and one on all.
   prepare_tokens tokens_measured $(printf 'train_%s.jsonl ' $measured)
@@ -87,11 +109,7 @@ else
   pretrain tokens $name --recipe two_cores_long --checkpoint run/longer \
     --num-steps 7000 --warmup-steps 200 --precision mixed_bfloat16 --seed 4
 fi
-for text in held other; do
-  albert-keras evaluate run/$name --data records_$text --json > scores_$text.json
-  "$tools/ngram_baselines.py" run/$name --data records_$text --scores scores_$text.json \
-    > $text.json
-done
+measure $name
 
 compare() { # FOLDER SEEDS TASKS, then options
   "$tools/experiments/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \

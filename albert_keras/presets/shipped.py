@@ -10,7 +10,7 @@ FOLDER = pathlib.Path(__file__).parents[1] / "saved_models"
 _KIND = "layer uncased English ALBERT, pretrained on Wikipedia articles,"
 _SHIPPED = (
     ("albert_nano_en", f"3-{_KIND} books and speeches.", 1_255_680),
-    ("albert_mini_en", f"12-{_KIND} textbooks, books and public documents.", 1_978_624),
+    ("albert_mini_en", f"3-{_KIND} textbooks, books and public documents.", 1_978_624),
 )
 DESCRIPTIONS = {
     name: {"description": description, "params": num_weights, "path": "albert"}

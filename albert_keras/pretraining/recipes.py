@@ -166,7 +166,7 @@ RECIPES = {
     "two_cores_mini": PretrainingRecipe(
         text="100 MB, 8,000 pieces; by trial; two_cores_mini_long continues it",
         measured="loss 4.79 per masked piece (trigrams 6.18) in 2.2 hours, one core",
-        preset="albert_mini_en",
+        preset="albert_mini_12",
         precision="mixed_bfloat16",
         batch_size=64,
         num_steps=16_700,
@@ -187,7 +187,7 @@ RECIPES = {
     "two_cores_mini_long": PretrainingRecipe(
         text="continues two_cores_mini, with --checkpoint of its run; by trial",
         measured="loss 4.62 per masked piece (trigrams 6.18) in 1.9 more hours, one core",
-        preset="albert_mini_en",
+        preset="albert_mini_12",
         precision="mixed_bfloat16",
         batch_size=32,
         num_steps=4550,

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Writes natural pairs of a corpus, on which a pretrained model learns to compare texts.
+
+`overlap.csv` has pairs of sentences with the cosine of their TF-IDF vectors, from 0 to 5:
+neighbours, sentences of one document that share words, two random ones, and sentences
+with a copy that misses words. A model that predicts the number has learned to look for
+the words of one text in the other, weighted by how rare they are.
+
+`answers.csv` has questions with the sentence that answers them (`yes`), or another
+sentence of the same paragraph (`no`). `pairs.csv` has texts that belong together, for
+`--task embedding`: questions with answers and paragraphs, neighbours, copies.
+
+example:
+  tools/natural_pairs.py train_*.jsonl --questions squad/train-v1.1.json --output pairs
+  albert-keras finetune --task pair-regression --train pairs/overlap.csv ...
+"""
+
+import argparse
+import csv
+import json
+import pathlib
+import random
+import sys
+from itertools import pairwise
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from albert_keras.text.sentences import split_sentences
+from tools.experiments.baselines import WORDS
+
+# Shares of the words that a copy misses, and how often its halves are swapped.
+MISSING, SWAPPED = (0.1, 0.2, 0.3, 0.5), 0.4
+# Sentences of a document that are compared with each other, and pairs taken of these.
+COMPARED, TAKEN = 400, 8
+HIGHEST = 5
+
+
+def main(argv=None):
+    """Writes the three files."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("texts", nargs="+", type=pathlib.Path, help="JSON lines")
+    parser.add_argument("--questions", type=pathlib.Path, help="SQuAD's JSON (none)")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
+    parser.add_argument(
+        "--scale", type=float, default=1, help="of the numbers of pairs"
+    )
+    arguments = parser.parse_args(argv)
+    random.seed(0)
+    documents = [*read_documents(arguments.texts)]
+    neighbours = sample(
+        [pair for lines in documents for line in lines for pair in pairwise(line)],
+        120_000 * arguments.scale,
+    )
+    copies = [
+        (first, copy_with_gaps(first))
+        for first, _ in sample(neighbours, 60_000 * arguments.scale)
+    ]
+    answers, others, paragraphs = read_questions(arguments.questions)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    overlap = overlapping_pairs(documents, neighbours, copies, arguments.scale)
+    write(arguments.output / "overlap.csv", overlap)
+    labelled = [(*pair, "yes") for pair in answers] + [(*pair, "no") for pair in others]
+    write(arguments.output / "answers.csv", labelled)
+    asked = sample(paragraphs, 60_000 * arguments.scale)
+    write(arguments.output / "pairs.csv", neighbours + copies + answers + asked)
+
+
+def read_documents(paths):
+    """Yields the documents, as lists of lines, which are lists of sentences."""
+    for path in sorted(paths):
+        for row in path.read_text("utf-8").splitlines():
+            lines = map(split_sentences, json.loads(row)["text"].split("\n"))
+            lines = [[*filter(is_prose, line)] for line in lines]
+            yield [line for line in lines if line]
+
+
+def is_prose(sentence):
+    """Whether a sentence is of usual length, and no table or formula."""
+    letters = sum(map(str.isalpha, sentence))
+    return 20 <= len(sentence) <= 300 and letters > 0.7 * len(sentence)
+
+
+def read_questions(path):
+    """Returns pairs of a question with its sentence, another one, and its paragraph."""
+    answers, others, paragraphs = [], [], []
+    articles = json.loads(path.read_text("utf-8"))["data"] if path else []
+    for paragraph in (x for article in articles for x in article["paragraphs"]):
+        context = paragraph["context"]
+        sentences = split_sentences(context)
+        begins = find_begins(context, sentences)
+        for row in paragraph["qas"]:
+            question = row["question"].strip()
+            paragraphs.append((question, context))
+            answer = row["answers"][0]["answer_start"]
+            place = int(np.searchsorted(begins, answer, side="right")) - 1
+            rest = sentences[:place] + sentences[place + 1 :]
+            if rest and random.random() < 0.5:
+                others.append((question, random.choice(rest)))
+            else:
+                answers.append((question, sentences[place]))
+    return answers, others, paragraphs
+
+
+def find_begins(context, sentences):
+    """Returns the places where the sentences of a paragraph begin."""
+    begins, place = [], 0
+    for sentence in sentences:
+        begins.append(context.index(sentence, place))
+        place = begins[-1] + len(sentence)
+    return begins
+
+
+def copy_with_gaps(sentence):
+    """Returns a sentence without some of its words, its halves maybe swapped."""
+    share = random.choice(MISSING)
+    words = [word for word in sentence.split() if random.random() > share]
+    words = words or sentence.split()
+    if len(words) > 4 and random.random() < SWAPPED:
+        cut = random.randrange(1, len(words) - 1)
+        words = words[cut:] + words[:cut]
+    return " ".join(words)
+
+
+def overlapping_pairs(documents, neighbours, copies, scale):
+    """Returns pairs of sentences with the cosine of their TF-IDF vectors."""
+    sentences = [sentence for lines in documents for line in lines for sentence in line]
+    vectorizer = TfidfVectorizer(**WORDS, sublinear_tf=True, min_df=2)
+    vectorizer.fit(sample(sentences, 300_000))
+    pairs = sample(neighbours, 40_000 * scale) + sample(copies, 30_000 * scale)
+    pairs += [random.sample(sentences, 2) for _ in range(int(10_000 * scale))]
+    for lines in sample(documents, 4_000 * scale):
+        inside = [sentence for line in lines for sentence in line][:COMPARED]
+        if len(inside) > TAKEN:
+            pairs += most_alike(inside, vectorizer)
+    first, second = (vectorizer.transform(side) for side in zip(*pairs, strict=True))
+    cosines = np.asarray(first.multiply(second).sum(axis=1)).ravel()
+    return [
+        (*pair, f"{HIGHEST * cosine:.2f}")
+        for pair, cosine in zip(pairs, cosines, strict=True)
+    ]
+
+
+def most_alike(sentences, vectorizer):
+    """Returns some sentences, each with the one that shares most with it."""
+    vectors = vectorizer.transform(sentences)
+    cosines = (vectors @ vectors.T).toarray()
+    np.fill_diagonal(cosines, -1)
+    chosen = random.sample(range(len(sentences)), TAKEN)
+    return [(sentences[n], sentences[int(cosines[n].argmax())]) for n in chosen]
+
+
+def sample(items, count):
+    """Returns so many random items, or all."""
+    return random.sample(items, min(len(items), int(count)))
+
+
+def write(path, rows):
+    """Writes rows in random order."""
+    random.shuffle(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("text", "text_pair", "label")[: len(rows[0])])
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
