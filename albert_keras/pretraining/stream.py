@@ -94,8 +94,10 @@ class ExampleStream:
         epochs, if known. A group that is yielded in two parts has its counts (see
         `make_examples`) in the part with its first example.
         """
+        # Without documents, no epoch would ever yield a window.
+        epochs = itertools.count() if self._blocks else ()
         begin = 0
-        windows = itertools.chain.from_iterable(map(self._windows, itertools.count()))
+        windows = itertools.chain.from_iterable(map(self._windows, epochs))
         for number, (key, blocks) in enumerate(windows):
             if begin == stop:
                 return
