@@ -155,7 +155,7 @@ class AlbertConfig:
         except TypeError as error:
             raise ValueError(
                 "A config must have the fields of `AlbertConfig`. Received: "
-                f"{shortened(', '.join(sorted(values)))}: {shortened(str(error))}."
+                f"{shortened(str(error))}."
             ) from error
 
     def to_dict(self):
