@@ -2,13 +2,13 @@
 """Writes natural pairs of a corpus, on which a pretrained model learns to compare texts.
 
 `overlap.csv` has pairs of sentences with the cosine of their TF-IDF vectors, from 0 to 5:
-neighbours, sentences of one document that share words, two random ones, and sentences
+neighbors, sentences of one document that share words, two random ones, and sentences
 with a copy that misses words. A model that predicts the number has learned to look for
 the words of one text in the other, weighted by how rare they are.
 
 `answers.csv` has questions with the sentence that answers them (`yes`), or another
 sentence of the same paragraph (`no`). `pairs.csv` has texts that belong together, for
-`--task embedding`: questions with answers and paragraphs, neighbours, copies.
+`--task embedding`: questions with answers and paragraphs, neighbors, copies.
 
 example:
   tools/natural_pairs.py train_*.jsonl --questions squad/train-v1.1.json --output pairs
@@ -44,30 +44,26 @@ def main(argv=None):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("texts", nargs="+", type=pathlib.Path, help="JSON lines")
-    parser.add_argument("--questions", type=pathlib.Path, help="SQuAD's JSON (none)")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
     parser.add_argument(
-        "--scale", type=float, default=1, help="of the numbers of pairs"
+        "--questions", type=pathlib.Path, required=True, help="SQuAD's JSON"
     )
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
     arguments = parser.parse_args(argv)
     random.seed(0)
     documents = [*read_documents(arguments.texts)]
-    neighbours = sample(
+    neighbors = sample(
         [pair for lines in documents for line in lines for pair in pairwise(line)],
-        120_000 * arguments.scale,
+        120_000,
     )
-    copies = [
-        (first, copy_with_gaps(first))
-        for first, _ in sample(neighbours, 60_000 * arguments.scale)
-    ]
+    copies = [(first, copy_with_gaps(first)) for first, _ in sample(neighbors, 60_000)]
     answers, others, paragraphs = read_questions(arguments.questions)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    overlap = overlapping_pairs(documents, neighbours, copies, arguments.scale)
+    overlap = overlapping_pairs(documents, neighbors, copies)
     write(arguments.output / "overlap.csv", overlap)
     labelled = [(*pair, "yes") for pair in answers] + [(*pair, "no") for pair in others]
     write(arguments.output / "answers.csv", labelled)
-    asked = sample(paragraphs, 60_000 * arguments.scale)
-    write(arguments.output / "pairs.csv", neighbours + copies + answers + asked)
+    asked = sample(paragraphs, 60_000)
+    write(arguments.output / "pairs.csv", neighbors + copies + answers + asked)
 
 
 def read_documents(paths):
@@ -80,7 +76,7 @@ def read_documents(paths):
 
 
 def is_prose(sentence):
-    """Whether a sentence is of usual length, and no table or formula."""
+    """Returns whether a sentence is of usual length, and no table or formula."""
     letters = sum(map(str.isalpha, sentence))
     return 20 <= len(sentence) <= 300 and letters > 0.7 * len(sentence)
 
@@ -88,7 +84,7 @@ def is_prose(sentence):
 def read_questions(path):
     """Returns pairs of a question with its sentence, another one, and its paragraph."""
     answers, others, paragraphs = [], [], []
-    articles = json.loads(path.read_text("utf-8"))["data"] if path else []
+    articles = json.loads(path.read_text("utf-8"))["data"]
     for paragraph in (x for article in articles for x in article["paragraphs"]):
         context = paragraph["context"]
         sentences = split_sentences(context)
@@ -126,14 +122,14 @@ def copy_with_gaps(sentence):
     return " ".join(words)
 
 
-def overlapping_pairs(documents, neighbours, copies, scale):
+def overlapping_pairs(documents, neighbors, copies):
     """Returns pairs of sentences with the cosine of their TF-IDF vectors."""
     sentences = [sentence for lines in documents for line in lines for sentence in line]
     vectorizer = TfidfVectorizer(**WORDS, sublinear_tf=True, min_df=2)
     vectorizer.fit(sample(sentences, 300_000))
-    pairs = sample(neighbours, 40_000 * scale) + sample(copies, 30_000 * scale)
-    pairs += [random.sample(sentences, 2) for _ in range(int(10_000 * scale))]
-    for lines in sample(documents, 4_000 * scale):
+    pairs = sample(neighbors, 40_000) + sample(copies, 30_000)
+    pairs += [random.sample(sentences, 2) for _ in range(10_000)]
+    for lines in sample(documents, 4_000):
         inside = [sentence for line in lines for sentence in line][:COMPARED]
         if len(inside) > TAKEN:
             pairs += most_alike(inside, vectorizer)
@@ -156,7 +152,7 @@ def most_alike(sentences, vectorizer):
 
 def sample(items, count):
     """Returns so many random items, or all."""
-    return random.sample(items, min(len(items), int(count)))
+    return random.sample(items, min(len(items), count))
 
 
 def write(path, rows):
