@@ -87,7 +87,7 @@ class AlbertConfig:
 
     vocabulary_size: int = _count("number of rows of the token table", 2**24)
     num_layers: int = _count("number of times that a layer is applied", MAX_DEPTH)
-    num_heads: int = _count("attention heads", 1024)
+    num_heads: int = _count("number of attention heads", 1024)
     embedding_dim: int = _count("width of the embedding tables", 2**16)
     hidden_dim: int = _count("width of the encoder", 2**16)
     intermediate_dim: int = _count("width of the feed-forward network", 2**18)
@@ -95,7 +95,7 @@ class AlbertConfig:
     num_inner_repetitions: int = _count("layers inside each layer", MAX_DEPTH, 1)
     dropout: float = _rate("dropout of embeddings and sub-layer outputs", 0.0)
     attention_dropout: float | None = _rate("dropout of attention probabilities", None)
-    max_sequence_length: int = _count("position embeddings", MAX_POSITIONS, 512)
+    max_sequence_length: int = _count("positions, the longest row", MAX_POSITIONS, 512)
     num_segments: int = _count("segment embeddings", 1024, 2)
     sharing: str = option("sub-layers that all layers share", "all", choices=SHARING)
     activation: str = option(
@@ -113,14 +113,14 @@ class AlbertConfig:
     )
 
     attention: str = option(
-        "tokens that a token attends to: full, all of its row; block, those in blocks "
-        "around it and in the first ones",
+        "tokens that a token attends to: full, all tokens of its row; block, the tokens "
+        "of its block, of the blocks around it and of the first blocks",
         "full",
         choices=ATTENTION_PATTERNS,
     )
     block_size: int = _count("tokens of a block in block attention", MAX_POSITIONS, 64)
-    num_global_blocks: int = _count("blocks that attend to all", MAX_POSITIONS, 1)
-    num_window_blocks: int = _count("blocks seen on each side", MAX_POSITIONS, 1)
+    num_global_blocks: int = _count("first blocks, attending to all", MAX_POSITIONS, 1)
+    num_window_blocks: int = _count("neighboring blocks on each side", MAX_POSITIONS, 1)
 
     def __post_init__(self):
         check_fields(self)

@@ -133,4 +133,4 @@ else
 fi
 "$tools/ship_model.py" $name --run run/$name --evaluation held.json --other-text other.json \
   --comparisons compared/*/results.json --text . \
-  --note "${note:-}\`tools/make_shipped_model.sh $name\` does all from the text to this page."
+  --note "${note:-}\`tools/make_shipped_model.sh $name\` runs all steps, from the text to this page."

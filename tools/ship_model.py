@@ -233,9 +233,10 @@ def collect_pretraining(run):
         "arguments": arguments,
         "examples": examples,
         "schedule": (
-            f"{arguments['optimizer']}: the rate rises to {schedule['learning_rate']:g} "
-            f"in {schedule['warmup_steps']:,} steps, and falls linearly to zero over all "
-            f"{arguments['num_steps']:,}; computed in {arguments['precision']}."
+            f"- {arguments['num_steps']:,} steps with {arguments['optimizer']} in "
+            f"{arguments['precision']}. The learning rate rises to "
+            f"{schedule['learning_rate']:g} in {schedule['warmup_steps']:,} steps, and "
+            "then falls linearly to zero."
         ),
         "table": "\n".join(row["row"] for row in rows),
         "commands": command_line("pretrain", run, arguments),
@@ -259,12 +260,10 @@ def figures_of(folder):
 
 def continued(earlier, later):
     """Returns the figures of a training and of the earlier one that it began with."""
-    joints = {
-        "schedule": " Then, from these weights, ",
-        "table": "\n",
-        "commands": "\n",
+    texts = {
+        name: f"{earlier[name]}\n{later[name]}"
+        for name in ("schedule", "table", "commands")
     }
-    texts = {name: earlier[name] + by + later[name] for name, by in joints.items()}
     numbers = {
         name: earlier[name] + later[name] for name in ("num_positions", "num_epochs")
     }

@@ -1,8 +1,8 @@
 r"""Analyze a model size, trained models, or the learning curves of runs.
 
 `parameters` and `flops` count the parts of a model size. `similarity` compares the input
-and the output of each layer of trained models, as the paper's figure 1. `compare` draws
-the learning curves of several runs.
+and the output of each layer of trained models, as in the paper's figure 1. `compare`
+draws the learning curves of several runs.
 
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none

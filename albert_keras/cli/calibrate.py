@@ -1,10 +1,11 @@
 r"""Choose the exit rule of a run of `finetune --early-exit`, and save it in the run.
 
-Simulates all rules on rows that the model was not trained on; labels are not needed. It
-picks the fastest rule for which the upper bound of the share of changed answers, compared
-with full depth, is within the budget. `evaluate`, `predict` and `export` then use it.
-Each rule is compared with the same model cut at a fixed depth; a rule that is not better
-brings nothing. `evaluate` measures the chosen rule on labelled rows.
+Simulates all rules on rows that the model was not trained on; labels are not needed.
+Compared with full depth, a rule changes some answers. The command picks the fastest rule
+that, with the given confidence, changes at most the share --max-changed. `evaluate`,
+`predict` and `export` then use this rule. The command also compares each rule with the
+same model cut at a fixed depth. If a rule is not better than that, do not use it.
+`evaluate` measures the chosen rule on labeled rows.
 
 example:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \

@@ -1,14 +1,14 @@
 r"""Train a student with fewer layers on the outputs of its teacher.
 
-The student starts as the teacher with its shared layers applied fewer times, by default
-half as often: it has the same number of parameters and needs half the time. With
---sharing none each of its layers is its own copy. If the teacher's layers are not shared,
-the student gets every second one.
+The student starts as a copy of the teacher that applies its shared layers fewer times. By
+default it applies them half as often, has as many parameters, and needs half the time.
+With --sharing none each of its layers is its own copy. If the teacher's layers are not
+shared, the student gets every second one.
 
 A student of a `finetune` run learns from labels, the teacher's logits and its hidden
 states at matched depths. Defaults for task, data and recipe are those of the teacher's
 run. A student of a pretrained model learns from masked words, the teacher's logits for
-them and its last hidden states, as DistilBERT. The result is a run like those of
+them and its last hidden states, as in DistilBERT. The result is a run like the runs of
 `finetune` and `pretrain`.
 
 examples:

@@ -1,8 +1,9 @@
-"""Write the vectors of the texts in a file, by an embedder or an exported one.
+"""Compute the vectors of the texts in a file, and write them.
 
-The file has a text in each line, or is a table with a column of texts. `.npy` has the
-vectors in the order of the texts; `.parquet` has the texts too. Memory does not grow with
-the file, and the same command resumes after an interruption.
+The model is an embedder, or an exported embedder. The file has a text in each line, or is
+a table with a column of texts. A `.npy` file gets the vectors in the order of the texts,
+a `.parquet` file the texts too. The memory that is needed does not grow with the file. If
+the command was interrupted, repeat it: it resumes.
 
 examples:
   albert-keras embed hf://USER/MODEL questions.txt --output questions.npy

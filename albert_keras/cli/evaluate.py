@@ -1,7 +1,7 @@
 """Evaluate a model on held-out data.
 
-A `pretrain` run needs prepared data; a `finetune` run, a checkpoint with a head and an
-exported model (SavedModel with text inputs, TFLite, ONNX) need rows of the task.
+For a run of `pretrain`, --data is a folder of `prepare-data`. For a run of `finetune`, a
+checkpoint with a head or an exported model, --data has rows of the task.
 
 A SavedModel is a program that can read and write files: use only ones that you trust.
 

@@ -58,7 +58,8 @@ class ExportOptions(Options):
         "fixed batch size of ids in TFLite and ONNX (default: any)", None, BATCH_SIZES
     )
     names: str | None = option(
-        "names and files of ONNX: huggingface, for transformers.js (default: our own)",
+        "names and files of ONNX: huggingface, for transformers.js (default: names of "
+        "this package)",
         None,
         choices=("huggingface",),
     )

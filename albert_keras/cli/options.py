@@ -131,7 +131,7 @@ def add_dry_run(parser):
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only measure some steps: shapes, memory, speed, time to finish",
+        help="print shapes, memory, speed and time to finish; do not train",
     )
 
 

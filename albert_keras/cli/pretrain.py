@@ -8,8 +8,8 @@ steps, learning rate, and how to make examples from text or token ids (finished 
 do not change). Another batch size scales its learning rate by the square root; another
 number of steps also scales its warm-up. The recipes are at the end of this help.
 
-Some documents of the text are held out, and the results are the losses on them. For
-prepared data give others by --validation-data.
+Some documents of the text are held out, and the results are the losses on them. If --data
+has no held-out documents, or to measure on others, use --validation-data.
 
 Phases are parts of a run under one learning rate schedule, each with its own rows, masks,
 batch size and depth. The first phases may apply a shared layer fewer times, because a

@@ -1,9 +1,9 @@
 """Run all steps on the embedded sample: offline, in a few minutes on two cores.
 
-Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, and evaluates both
-on held-out text. A second, better classifier starts from the pretrained model in the
-package. It is exported as SavedModel and int8 TFLite, and both predict. Each step is a
-command, which is printed before it runs.
+Trains a vocabulary, prepares data, pretrains a model, fine-tunes a classifier, and
+evaluates model and classifier on held-out text. A second, better classifier starts from
+the pretrained model in the package. It is exported as SavedModel and int8 TFLite, and
+both files predict. Each step is a command, which is printed before it runs.
 
 example:
   albert-keras quickstart --output runs/quickstart

@@ -125,7 +125,9 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor):
-    """The same for `AlbertJointQuestionAnswerer`, which has more inputs and labels.
+    """Packs questions and contexts for `AlbertJointQuestionAnswerer`.
+
+    Works like `AlbertQuestionAnswererPreprocessor`, with more inputs and labels.
 
     For prediction `start_positions` are 0. `answer_questions` gets the most probable
     spans from `beam_model` instead.

@@ -47,11 +47,18 @@ class PretrainingDataConfig(Options):
 
     sequence_length: int = option("tokens of a row", 512, Range(5, MAX_LENGTH))
     sentence_pairs: str = option(
-        "label of a pair, see `PairCutter`; none: one text", "sop", choices=PAIR_CLASSES
+        "what the second segment may be: sop, next or swapped; nsp, next or of a random "
+        "document; ternary, next, swapped or of a random document; distant, next or "
+        "far away in the same document; none, no pairs",
+        "sop",
+        choices=PAIR_CLASSES,
     )
-    pair_gap: int = option("sentences left out in a pair", 0, Range(0, 1000))
+    pair_gap: int = option("sentences left out between segments", 0, Range(0, 1000))
     one_sentence_chunks: str = option(
-        "chunks without a pair; see `PairCutter`", "skip", choices=ONE_SENTENCE_CHUNKS
+        "chunks of one sentence, which give no pair: skip them, or pair them with text "
+        "of a random document",
+        "skip",
+        choices=ONE_SENTENCE_CHUNKS,
     )
     masking: str = option("what is masked together", "ngram", choices=MASKING)
     max_ngram: int = option("longest n-gram, in words", 3, Range(1, 128))
@@ -60,10 +67,11 @@ class PretrainingDataConfig(Options):
         "share of tokens to predict", 0.15, Range(above=0, maximum=1)
     )
     max_predictions: int | None = option(
-        "most of a row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
+        "most predictions a row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
     )
     random_replacements: str = option(
-        "random tokens: ordinary, or any",
+        "tokens that may replace a masked token: ordinary, all but special tokens; "
+        "vocabulary, all",
         "ordinary",
         choices=("ordinary", "vocabulary"),
     )

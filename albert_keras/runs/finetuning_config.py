@@ -189,7 +189,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         words=(SWEEP,),
     )
     random_weights: bool = option(
-        "use only shape and tokenizer of the checkpoint, as a baseline", False
+        "use only architecture and tokenizer of the checkpoint, as a baseline", False
     )
     task_options: Mapping = option(
         "fields of the task that differ from its own", members=TASK_OPTIONS
@@ -230,7 +230,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "evaluations without improvement before the run ends", None, Range(1, 10_000)
     )
     restarts: int = option(
-        "restarts of a collapsed run, each at half the learning rate", 0, Range(0, 100)
+        "restarts if all rows get one answer, each at half the rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
         "stop a run whose model gives the same answer to all rows", True

@@ -101,8 +101,8 @@ def train_sentence_piece(
 
     The options are those of the command in google-research/albert's README, with three
     differences. The texts are preprocessed first, as the tokenizer does it. If there are
-    more than `max_texts` (Google's number), `seed` and not SentencePiece draws the
-    sample, which keeps its order. Texts over 4096 characters are cut at white space;
+    more than `max_texts` (Google's number), this function draws the sample, by `seed` and
+    in the order of the texts. Texts over 4096 characters are cut at white space;
     SentencePiece silently omits texts of more than 4192 bytes.
 
     Needs about 21 bytes of memory for each character of the sample: 25 GB for ten million
@@ -114,7 +114,7 @@ def train_sentence_piece(
         path: str or path. File for the model, or `None` to write none.
         lowercase, strip_accents, huggingface_quotes: Preprocessing; pass the same values
             to `AlbertTokenizer`.
-        user_defined_pieces: tuple of str. Pieces that never join a neighbour.
+        user_defined_pieces: tuple of str. Pieces that never join a neighbor.
         character_coverage: float in [0.98, 1]. Share of characters that have a piece.
         byte_fallback: bool. Encodes unknown characters as bytes: 256 more pieces.
 
