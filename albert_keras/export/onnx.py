@@ -27,7 +27,7 @@ def export_onnx(
     batch_size=None,
     names=None,
 ):
-    """Writes a model of ids as a folder with `model.onnx` and its preprocessor.
+    """Writes a folder with `model.onnx`, which takes token ids, and its preprocessor.
 
     The graph takes the model's int32 inputs by name, of any batch size and length (for a
     joint question answerer the inputs of its `beam_model`). It returns the float32

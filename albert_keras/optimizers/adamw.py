@@ -33,7 +33,7 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
 
     Args:
         learning_rate: float or schedule. By default, a model of this package chooses the
-            rate when it is compiled (see `rate_of_shape`); other models use 2e-5.
+            rate by its width and depth when it is compiled; other models use 2e-5.
         weight_decay: float. Default 0.01, as in the original.
         epsilon: float. Default 1e-6, as in the original (Keras: 1e-7).
         rate_factors: Dict from a regular expression to a float. The learning rate and

@@ -14,7 +14,7 @@ from albert_keras.preprocessors.segment_packer import PacksSegments
 class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreprocessor):
     """Tokenizes, packs and masks texts, with new masks in each epoch.
 
-    The preprocessor of `AlbertMaskedLM`: keras-hub's, with its arguments, which masks
+    The preprocessor of `AlbertMaskedLM`, with all arguments of keras-hub's. It masks
     single tokens. `albert-keras pretrain` has the paper's n-gram masks. Masks are drawn
     for `predict` too. A `[MASK]` in the text is not one of them; use `fill_mask` for it.
 

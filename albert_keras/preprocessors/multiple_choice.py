@@ -16,7 +16,8 @@ class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
     """Packs each choice as `[CLS] context [SEP] question and choice [SEP]`.
 
     Args:
-        tokenizer, sequence_length: See `PythonPreprocessor`.
+        tokenizer: A tokenizer of this package.
+        sequence_length: int. Tokens of a row, special tokens and padding included.
         max_question_length: int. Last tokens of question and choice that are kept.
             Default as in Google's code.
 

@@ -22,7 +22,8 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     prediction the beginning. `answer_questions` reads all windows.
 
     Args:
-        tokenizer, sequence_length: See `PythonPreprocessor`.
+        tokenizer: A tokenizer of this package.
+        sequence_length: int. Tokens of a row, special tokens and padding included.
         doc_stride: int. Tokens from one window to the next. Default as in Google's code.
         max_question_length: int. Tokens of a question that are kept. Default 64, as in
             Google's code, but at most half of `sequence_length`.

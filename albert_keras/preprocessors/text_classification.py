@@ -12,7 +12,7 @@ class AlbertTextClassifierPreprocessor(
 ):
     """Tokenizes and packs texts as `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`.
 
-    keras-hub's preprocessor, with its arguments. `fit` on strings, fine-tuning runs and
+    Takes all arguments of keras-hub's preprocessor. `fit` on strings, fine-tuning runs and
     exported models pack by the same functions.
 
     Args:
@@ -39,7 +39,7 @@ class AlbertTextEmbedderPreprocessor(
 ):
     """Tokenizes and packs texts as `[CLS] text [SEP]`.
 
-    keras-hub's preprocessor, with its arguments.
+    Takes all arguments of keras-hub's preprocessor.
 
     Args:
         tokenizer: A tokenizer of this package.

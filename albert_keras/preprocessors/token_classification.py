@@ -14,7 +14,8 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     Truncates long sentences to the words that fit. `tag_words` tags all words.
 
     Args:
-        tokenizer, sequence_length: See `PythonPreprocessor`.
+        tokenizer: A tokenizer of this package.
+        sequence_length: int. Tokens of a row, special tokens and padding included.
 
     Input shape:
         `x`: sentences `(batch,)`, lists of words or str. A str is split into words and
