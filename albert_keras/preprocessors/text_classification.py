@@ -12,8 +12,8 @@ class AlbertTextClassifierPreprocessor(
 ):
     """Tokenizes and packs texts as `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`.
 
-    Takes all arguments of keras-hub's preprocessor. `fit` on strings, fine-tuning runs and
-    exported models pack by the same functions.
+    Takes all arguments of keras-hub's preprocessor. `fit` on strings, fine-tuning runs
+    and exported models pack by the same functions.
 
     Args:
         takes_pairs: bool. Whether the model was trained on pairs of texts. Then exported
