@@ -47,7 +47,7 @@ class PretrainingDataConfig(Options):
 
     sequence_length: int = option("tokens of a row", 512, Range(5, MAX_LENGTH))
     sentence_pairs: str = option(
-        "what the second segment may be: sop, next or swapped; nsp, next or of a random "
+        "second segment of a pair: sop, next or swapped; nsp, next or of a random "
         "document; ternary, next, swapped or of a random document; distant, next or "
         "far away in the same document; none, no pairs",
         "sop",
