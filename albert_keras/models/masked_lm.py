@@ -52,7 +52,7 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
         """Loads a model, or the masked-token head of an `AlbertPretrainer`.
 
         Args:
-            preset, load_weights, **kwargs: See `LoadsByName.from_preset`.
+            preset, load_weights, **kwargs: As for other models of this package.
         """
         model = super().from_preset(preset, load_weights, **kwargs)
         if isinstance(model, cls):

@@ -71,7 +71,9 @@ def prepare_pretraining_data(
     `report`.
 
     Args:
-        corpus: `Corpus`, or an argument of `open_corpus`.
+        corpus: str or path, or a list of these: files, folders, glob patterns, or
+            `"tfds:NAME:SPLIT"`. Or a list of documents, each a list of str. Or a
+            `Corpus` of `open_corpus`.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
         output_dir: str or path. A new or empty folder, or the folder of an earlier call.
             It may be an address, such as `"s3://bucket/data"`. Object stores have no

@@ -109,7 +109,9 @@ def train_sentence_piece(
     sentences of Wikipedia.
 
     Args:
-        texts, max_texts, seed: See `sample_texts`. The sample is held in memory.
+        texts: Iterable of str, or of paths of UTF-8 files with one text in each line.
+        max_texts: int. Maximum size of the sample, which is held in memory.
+        seed: int. Seed of the sample.
         vocabulary_size: int. Number of pieces, special ones included.
         path: str or path. File for the model, or `None` to write none.
         lowercase, strip_accents, huggingface_quotes: Preprocessing; pass the same values
