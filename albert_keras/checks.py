@@ -62,6 +62,7 @@ _KINDS = {
     str: "a string",
     list: "a list",
     dict: "an object",
+    bool: "true or false",
 }
 
 

@@ -3,7 +3,7 @@
 import collections
 
 from albert_keras import sample
-from albert_keras.tasks.text_classification import read_labelled_texts
+from albert_keras.tasks.text_classification.reading import read_labelled_texts
 from albert_keras.text import read_documents
 
 

@@ -13,10 +13,7 @@ from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.pretraining import PretrainingRun
 from albert_keras.runs.rows import hold_out
 from albert_keras.runs.training import check_fits
-from albert_keras.tasks.text_classification import (
-    TextClassificationTask,
-    TextRegressionTask,
-)
+from albert_keras.tasks import TextClassificationTask, TextRegressionTask
 from albert_keras.tokenizers import load_tokenizer
 
 # Tasks whose models `TaskDistiller` takes.

@@ -10,7 +10,7 @@ from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
-from albert_keras.tasks.question_answering import (
+from albert_keras.tasks.question_answering.task import (
     ANSWER_HEADS,
     CMRC2018,
     SQUAD,
@@ -18,11 +18,9 @@ from albert_keras.tasks.question_answering import (
     QuestionAnsweringTask,
 )
 from albert_keras.tasks.tagging import TAGGING, TaggingTask
-from albert_keras.tasks.text_classification import (
-    CHINESE,
-    GLUE,
-    IMDB,
-    Columns,
+from albert_keras.tasks.text_classification.data_sets import CHINESE, GLUE, IMDB
+from albert_keras.tasks.text_classification.reading import Columns
+from albert_keras.tasks.text_classification.task import (
     MultiLabelTask,
     TextClassificationTask,
     TextRegressionTask,

@@ -16,9 +16,8 @@ from albert_keras.tasks.metrics import spearman
 from albert_keras.tasks.reading import as_columns
 from albert_keras.tasks.text_classification.reading import (
     Columns,
-    each_row,
     label_numbers,
-    whole_rows,
+    read_columns,
 )
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8, read_json_lines
@@ -362,12 +361,10 @@ def read_embedding_rows(source, columns, required, decoding=UTF_8):
     if folder.parent.name == "qrels":
         return _read_retrieval(folder.parents[1], folder, decoding)
     names = (columns.text, columns.pair, columns.negative, columns.label)
-    rows = list(each_row(source, columns, required, decoding))
-    # Also columns that only some rows have.
-    wanted = [n for n in names if n in required or any(r.get(n) for _, r in rows)]
-    kept = whole_rows(source, columns, rows, wanted)
-    found = ([row[n] for row in kept] if n in wanted else None for n in names)
-    return EmbeddingRows(*found, num_skipped=len(rows) - len(kept))
+    found, num_skipped = read_columns(
+        source, columns, required, names, decoding=decoding
+    )
+    return EmbeddingRows(*map(found.get, names), num_skipped)
 
 
 def _read_retrieval(folder, judgements, decoding):

@@ -70,6 +70,11 @@ class Recipe:
         return num_steps, warmup_steps
 
 
+def files_of(train, validation, test):
+    """Returns the files of a data set by the names of its splits."""
+    return {"train": train, "validation": validation, "test": test}
+
+
 class PreparedRows(NamedTuple):
     """Rows as `FinetuningTask.read` returns them, and the `Examples` made from them.
 
@@ -104,11 +109,7 @@ class FinetuningTask(abc.ABC):
 
     recipe: Recipe = Recipe()
     files: dict = dataclasses.field(
-        default_factory=lambda: {
-            "train": "train.tsv",
-            "validation": "dev.tsv",
-            "test": "test.tsv",
-        }
+        default_factory=lambda: files_of("train.tsv", "dev.tsv", "test.tsv")
     )
     tfds_name: str | None = None
     tfds_splits: dict | None = None

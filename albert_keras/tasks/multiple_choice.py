@@ -11,7 +11,7 @@ import numpy as np
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.reading import (
     as_columns,
@@ -51,11 +51,7 @@ class MultipleChoiceTask(FinetuningTask):
     """
 
     files: dict = dataclasses.field(
-        default_factory=lambda: {
-            "train": "train.jsonl",
-            "validation": "dev.jsonl",
-            "test": "test.jsonl",
-        }
+        default_factory=lambda: files_of("train.jsonl", "dev.jsonl", "test.jsonl")
     )
     max_question_length: int = option(
         "maximum number of tokens of a question", 128, Range(1, 2**16)
@@ -156,7 +152,7 @@ class MultipleChoiceTask(FinetuningTask):
 
 
 RACE = MultipleChoiceTask(
-    files={"train": "train", "validation": "dev", "test": "test"},
+    files=files_of("train", "dev", "test"),
     tfds_name="race",
     tfds_splits={"train": "train", "validation": "dev"},
     # Lan et al. 2020, table 14.

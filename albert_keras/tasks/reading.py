@@ -34,8 +34,8 @@ def as_columns(samples, *names, optional=None):
     """Returns the parts of samples, such as questions and contexts, as lists.
 
     Args:
-        samples: List of tuples with a part for each name, or of dicts; or of parts, if
-            there is only one name. Or the parts of one sample, if all are str, as from a
+        samples: List of tuples with a part for each name, or of dicts. If there is only
+            one name, list of parts or dicts. Or the parts of one sample, if all are str, as from a
             command line.
         *names: Tuples of str. For each part, the names that it may have in a dict.
         optional: One of `names`, for a part that may be absent, or None. Default None.
@@ -60,7 +60,8 @@ def as_columns(samples, *names, optional=None):
 def _parts_of(sample, names, optional):
     """Returns the parts of a sample in the order of `names`, None for an absent part."""
     required = tuple(keys for keys in names if keys != optional)
-    if isinstance(sample, str) and len(required) == 1:
+    is_part = len(names) == 1 and not isinstance(sample, dict)
+    if is_part or (isinstance(sample, str) and len(required) == 1):
         sample = (sample,)
     parts = {}
     if isinstance(sample, dict):

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_is_list, shown
+from albert_keras.checks import shown
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
 from albert_keras.system.files import atomic_path
@@ -19,7 +19,7 @@ from albert_keras.tasks.entities import (
     describe_entities,
     entity_scores,
 )
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import (
     accuracy,
     check_finite_outputs,
@@ -28,7 +28,7 @@ from albert_keras.tasks.metrics import (
     majority_accuracy,
 )
 from albert_keras.tasks.reading import (
-    check_keys,
+    as_columns,
     check_labelled,
     first_of,
     is_tfds,
@@ -192,8 +192,7 @@ class TaggingTask(FinetuningTask):
 
         Samples may be dicts that have one of these as `tokens` or `words`.
         """
-        check_is_list("samples", samples)
-        samples = [_sample_text(sample) for sample in samples]
+        (samples,) = as_columns(samples, WORD_KEYS)
         texts = [sample if isinstance(sample, str) else "" for sample in samples]
         return TaggedSentences([words_of(sample) for sample in samples], None, texts)
 
@@ -230,7 +229,7 @@ class TaggingTask(FinetuningTask):
 
 
 TAGGING = TaggingTask(
-    files={"train": "train.txt", "validation": "valid.txt", "test": "test.txt"},
+    files=files_of("train.txt", "valid.txt", "test.txt"),
     tfds_name="conll2003",
     tfds_splits={"train": "train", "validation": "dev"},
     # Devlin et al. 2019, appendix A.3: within its ranges of rates and epochs.
@@ -240,20 +239,6 @@ TAGGING = TaggingTask(
 
 def _labelled(words, tags):
     return " ".join(map("/".join, zip(words, tags, strict=True)))
-
-
-def _sample_text(sample):
-    """Returns the sentence of a sample, a text or a list of words, also from a dict."""
-    if not isinstance(sample, dict):
-        return sample
-    sentence = first_of(sample, WORD_KEYS)
-    if sentence is None:
-        raise ValueError(
-            f"A sample must be a sentence, or a dict with {' or '.join(WORD_KEYS)}. "
-            f"Received: {shown(sample)}."
-        )
-    check_keys(sample, WORD_KEYS)
-    return sentence
 
 
 def read_tagged(path, tag_feature="ner", decoding=UTF_8):
@@ -344,25 +329,17 @@ def _read_columns(path, lines):
             columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
             place = f"'{path}', line {number}"
             num_columns = num_columns or len(columns)
-            _check_columns(columns, num_columns, place)
+            if len(columns) != num_columns or not (columns[0] and columns[-1]):
+                raise ValueError(
+                    "Each line must have a word first, a tag last, and as many columns as "
+                    f"the line before. Received: {place}, with {len(columns)}, and "
+                    f"{num_columns} before: {shown(line)}. Remove comments."
+                )
             rows.append((place, columns[0], columns[-1] if num_columns > 1 else None))
         elif rows:
             places, words, tags = zip(*rows, strict=True)
             yield places[0], list(words), None if None in tags else list(tags)
             rows = []
-
-
-def _check_columns(columns, num_columns, place):
-    if len(columns) != num_columns:
-        raise ValueError(
-            "All lines must have the same number of columns. Received: "
-            f"{place}, with {len(columns)}, and {num_columns} before. Remove comments."
-        )
-    if not (columns[0] and columns[-1]):
-        raise ValueError(
-            "Each line must have a word first, and a tag last. Received: "
-            f"{place}, with none."
-        )
 
 
 def _read_tfds(source, tag_feature):
@@ -380,31 +357,21 @@ def _read_tfds(source, tag_feature):
 
 def _sentence_of(place, row, tag_keys):
     """Returns the place, words and tags (or None) of a JSON object."""
-    words = _texts_at(row, WORD_KEYS, str, place)
-    tags = _texts_at(row, tag_keys, str | int, place)
-    if not words:
-        raise ValueError(
-            f"Each line must have {' or '.join(WORD_KEYS)}. "
-            f"Received: {place}: {', '.join(row)}."
-        )
-    if tags is not None and len(tags) != len(words):
-        raise ValueError(
-            "Each word must have a tag. "
-            f"Received: {place}, with {len(words)} words and {len(tags)} tags."
-        )
-    return place, words, tags
-
-
-def _texts_at(row, keys, kinds, place):
-    """Returns the list of str at the first of `keys` that the row has, or None."""
-    values = first_of(row, keys)
-    if values is None:
-        return None
-    if not isinstance(values, list) or not all(
-        isinstance(value, kinds) and str(value) for value in values
+    words, tags = first_of(row, WORD_KEYS), first_of(row, tag_keys)
+    columns = [words] if tags is None else [words, tags]
+    if not words or not all(
+        isinstance(column, list)
+        and len(column) == len(words)
+        and all(isinstance(each, str | int) and str(each) for each in column)
+        for column in columns
     ):
         raise ValueError(
-            f"`{'` or `'.join(keys)}` must be a list of texts that are not empty. "
-            f"Received: {place}: {shown(values)}."
+            f"Each row must have {' or '.join(WORD_KEYS)}, a list of texts that are not "
+            f"empty, and {' or '.join(tag_keys)}, a list of as many tags, or none. "
+            f"Received: {place}: {shown(row)}."
         )
-    return [check_unicode(str(value), place, "strict", None) for value in values]
+    words, *tags = (
+        [check_unicode(str(each), place, "strict", None) for each in column]
+        for column in columns
+    )
+    return place, words, tags[0] if tags else None

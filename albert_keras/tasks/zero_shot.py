@@ -7,7 +7,7 @@ import numpy as np
 from albert_keras.checks import check_is_list, shown
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
-from albert_keras.tasks.text_classification import TextClassificationTask
+from albert_keras.tasks.text_classification.task import TextClassificationTask
 
 TEMPLATE = "This example is {}."
 

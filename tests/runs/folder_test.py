@@ -15,7 +15,7 @@ from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
 from albert_keras.system import fingerprints
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.text_classification import LabelledTexts
+from albert_keras.tasks.text_classification.reading import LabelledTexts
 
 
 def pretraining(**options):

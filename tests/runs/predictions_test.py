@@ -17,7 +17,7 @@ from albert_keras.tasks import (
 )
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.tagging import PredictedTags
-from albert_keras.tasks.text_classification import LabelledTexts
+from albert_keras.tasks.text_classification.reading import LabelledTexts
 from albert_keras.text.tables import read_table
 
 TEXTS = ['she said "no", twice', "of two\nlines\tand a tab", "你好"]

@@ -19,7 +19,7 @@ from albert_keras.tasks.reading import (
     is_tfds,
     read_json_rows,
 )
-from albert_keras.tasks.text_classification import LabelledTexts
+from albert_keras.tasks.text_classification.reading import LabelledTexts
 from tests.tasks.task_checks import run_task_test
 
 ROWS = LabelledTexts(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tokenizers.words import spelling_of, whole_words
 
 
@@ -79,7 +80,7 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     for rows, outputs in batches:
         rows = np.asarray(rows)
         outputs = {name: np.asarray(output) for name, output in outputs.items()}
-        _check_scores(questions, windows, rows, outputs)
+        _check_scores(windows, rows, outputs)
         is_relative = "start_logits" in outputs
         decode = _spans_of_logits if is_relative else _spans_of_beam
         spans, null_scores[rows] = decode(
@@ -223,18 +224,12 @@ def best_candidates(context, positions, num_best):
     )
 
 
-def _check_scores(questions, windows, rows, outputs):
+def _check_scores(windows, rows, outputs):
     """Checks that the scores of all tokens in windows are numbers or -inf."""
-    lengths = windows.examples.lengths[rows]
+    lengths = windows.examples.lengths[rows, np.newaxis]
     for name, output in outputs.items():
         output = output.reshape(len(rows), -1)
-        is_wrong = ~(output < np.inf)
+        is_ignored = output == -np.inf
         if name in ("start_logits", "end_logits"):
-            is_wrong &= np.arange(output.shape[1]) < lengths[:, np.newaxis]
-        if is_wrong.any():
-            row, column = np.argwhere(is_wrong)[0]
-            question = questions[windows.question_of[rows[row]]]
-            raise ValueError(
-                f"Scores must be numbers. Received: {name} with {output[row, column]} "
-                f"for question {question.id!r}. The model has probably diverged."
-            )
+            is_ignored |= np.arange(output.shape[1]) >= lengths
+        check_finite_outputs(np.where(is_ignored, 0.0, output))

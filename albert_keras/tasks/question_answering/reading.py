@@ -3,15 +3,21 @@
 import itertools
 import pathlib
 
-from albert_keras.checks import shown
+from albert_keras.checks import check_json, shown
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.system.files import read_json
-from albert_keras.tasks.reading import is_tfds, read_json_rows
+from albert_keras.tasks.reading import is_tfds
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8
+from albert_keras.text.tfds import read_tfds_examples
 
 # Suffixes of tables of questions, which have no answers.
 TABLES = (".csv", ".tsv", ".jsonl")
+
+# Templates for `check_json`.
+_LAYOUT = {"data": [{"paragraphs": [{"context": str, "qas": [dict]}]}]}
+_ANSWERS = [{"text": str}]
+_QUESTION = {"id": str, "question": str, "answers": _ANSWERS, "is_impossible": bool}
 
 
 def read_questions(path, decoding=UTF_8):
@@ -33,7 +39,7 @@ def read_questions(path, decoding=UTF_8):
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is not JSON or has another layout, or two questions have
-            the same id; with the article, paragraph and question.
+            the same id.
 
     Reference: Rajpurkar et al. 2016, arXiv 1606.05250; Rajpurkar et al. 2018, arXiv
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
@@ -42,28 +48,32 @@ def read_questions(path, decoding=UTF_8):
     is_table = pathlib.Path(str(path).removesuffix(".gz")).suffix in TABLES
     read = _read_tfds if is_tfds(path) else _read_table if is_table else _read_file
     for place, contexts, entry in read(path, decoding):
-        question = _read_question(entry, None, place)
+        question = _read_question(entry, place)
         if question.id in questions:
             raise ValueError(
                 "Ids of questions must be different. "
-                f"Received: {place}, a second question {question.id!r}."
+                f"Received: '{place}', a second question {question.id!r}."
             )
         questions[question.id] = [
-            question._replace(context=context) for context in each_context(contexts)
+            question._replace(context=context)
+            for context in each_context(contexts, place)
         ]
     if not questions:
         raise ValueError(f"A file must hold a question. Received: '{path}', none.")
     return list(itertools.chain(*questions.values()))
 
 
-def each_context(contexts):
-    """Returns the contexts of a question, given as a text or a list of texts."""
+def each_context(contexts, place):
+    """Returns the contexts of a question, given as a text or a list of texts.
+
+    `place` is that of the question, for errors.
+    """
     contexts = [contexts] if isinstance(contexts, str) else contexts
     is_list = isinstance(contexts, list | tuple) and contexts
     if not is_list or not all(isinstance(context, str) for context in contexts):
         raise ValueError(
             "The context of a question must be a text, or a list of them. "
-            f"Received: {shown(contexts)}."
+            f"Received: {shown(contexts)} in '{place}'."
         )
     return contexts
 
@@ -72,69 +82,46 @@ def _read_table(path, decoding):
     """Yields the place (for errors), contexts and JSON object of each question."""
     rows = read_table(path, columns=("question", "context"), decoding=decoding)
     for number, row in rows:
-        place, context = f"'{path}', line {number}", row["context"]
-        if not isinstance(context, tuple):
-            context = _take(row, "context", str, place)
-        yield place, context, {**row, "id": row.get("id") or str(number), "answers": []}
+        yield (
+            f"{path}, line {number}",
+            row["context"],
+            {**row, "id": row.get("id") or str(number), "answers": []},
+        )
 
 
 def _read_tfds(source, decoding):
     """Yields the place (for errors), context and JSON object of each question."""
-    for place, example in read_json_rows(source, decoding):
-        answers = _take(example, "answers", dict, place, default={})
+    for number, row in read_tfds_examples(source):
         # TFDS has columns of texts and starts instead of a list of answers.
-        example["answers"] = [
-            dict(zip(answers, values, strict=True))
-            for values in zip(*answers.values(), strict=True)
-        ]
-        yield place, _take(example, "context", str, place), example
+        answers = row.get("answers") or {}
+        rows = zip(*answers.values(), strict=True)
+        row["answers"] = [dict(zip(answers, values, strict=True)) for values in rows]
+        yield f"{source}, row {number}", row.get("context"), row
 
 
 def _read_file(path, decoding):
     """Yields the place (for errors), context and JSON object of each question."""
-    articles = _take(read_json(path, *decoding), "data", list, f"'{path}'")
-    for number, article in enumerate(articles, start=1):
-        place = f"'{path}', article {number}"
-        paragraphs = _take(article, "paragraphs", list, place)
-        for index, paragraph in enumerate(paragraphs, start=1):
-            where = f"{place}, paragraph {index}"
-            context = _take(paragraph, "context", str, where)
-            for entry in _take(paragraph, "qas", list, where):
-                yield where, context, entry
+    content = read_json(path, *decoding)
+    check_json(content, _LAYOUT, path)
+    for number, article in enumerate(content["data"], start=1):
+        for index, paragraph in enumerate(article["paragraphs"], start=1):
+            place = f"{path}, article {number}, paragraph {index}"
+            for entry in paragraph["qas"]:
+                yield place, paragraph["context"], entry
 
 
-def _read_question(entry, context, place):
-    question_id = _take(entry, "id", str, place)
-    place = f"{place}, question {question_id!r}"
-    answers = [
-        (_take(answer, "text", str, place), _take(answer, "answer_start", int, place))
-        for answer in _take(entry, "answers", list, place, default=[])
-    ]
+def _read_question(entry, place):
+    """Returns a `Question` without its context."""
+    entry = {"answers": [], "is_impossible": False, **entry}
+    check_json(entry, _QUESTION, f"{place}, question {entry.get('id')!r}")
+    for answer in entry["answers"]:
+        # Not `check_json`: CMRC 2018 has -1 for unknown positions.
+        if type(answer.get("answer_start")) is not int:
+            raise ValueError(
+                "`answer_start` must be an integer. Received: "
+                f"{shown(answer)} in '{place}', question {entry['id']!r}."
+            )
+    answers = tuple((each["text"], each["answer_start"]) for each in entry["answers"])
     return Question(
-        id=question_id,
-        question=_take(entry, "question", str, place),
-        context=context,
-        answers=tuple(answers),
-        is_impossible=_take(entry, "is_impossible", bool, place, default=False),
+        entry["id"], entry["question"], None, answers, entry["is_impossible"]
     )
-
-
-_JSON_NAMES = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    int: "integer",
-    bool: "boolean",
-}
-
-
-def _take(entry, name, kind, place, default=None):
-    """Returns a value of a JSON object, and checks its type."""
-    value = entry.get(name, default) if isinstance(entry, dict) else None
-    # `isinstance` would take a bool for an int.
-    if type(value) is not kind:
-        raise ValueError(
-            f"`{name}` must be a JSON {_JSON_NAMES[kind]}, in SQuAD's layout. "
-            f"Received: {place}: {shown(entry if value is None else value)}."
-        )
-    return value

@@ -14,7 +14,7 @@ from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.system.files import write_json
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.decoding import (
     apply_threshold,
@@ -245,7 +245,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return [
             Question(str(number), question, context)
             for number, (question, contexts) in enumerate(zip(*columns, strict=True))
-            for context in each_context(contexts)
+            for context in each_context(contexts, f"sample {number}")
         ]
 
     def describe(self, prepared, predictions):
@@ -343,11 +343,7 @@ SQUAD2 = QuestionAnsweringTask(
 )
 
 CMRC2018 = QuestionAnsweringTask(
-    files={
-        "train": "cmrc2018_train.json",
-        "validation": "cmrc2018_dev.json",
-        "test": "cmrc2018_trial.json",
-    },
+    files=files_of(*(f"cmrc2018_{name}.json" for name in ("train", "dev", "trial"))),
     scoring="cmrc-2018",
     max_answer_length=50,
     # Cui et al. 2019, arXiv 1810.07366, section 5.1, trained two epochs at 3e-5.

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.tasks.finetuning import Recipe
+from albert_keras.tasks.finetuning import Recipe, files_of
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.tasks.text_classification.task import (
     TextClassificationTask,
@@ -14,7 +14,7 @@ _BINARY = ("0", "1")
 _ENTAILMENT = ("entailment", "not_entailment")
 _SENTENCES = Columns("sentence1", "label", "sentence2")
 
-_CLUE_FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
+_CLUE_FILES = files_of("train.json", "dev.json", "test.json")
 
 # Learning rate, batch size, steps and warm-up steps. Lan et al. 2020, table 14.
 _TABLE_14 = {
@@ -132,7 +132,7 @@ CHINESE = {
     "thucnews-titles": _chinese(
         Columns("text", header=("text", "label")),
         48,
-        files={"train": "train.txt", "validation": "dev.txt", "test": "test.txt"},
+        files=files_of("train.txt", "dev.txt", "test.txt"),
     ),
     "tnews": _chinese(Columns("sentence"), 128, files=_CLUE_FILES),
     "lcqmc": _chinese(Columns("text_a", "label", "text_b"), 128, labels=_BINARY),
@@ -140,6 +140,6 @@ CHINESE = {
     "chinanews": _chinese(
         Columns("text", "label"),
         256,
-        files={"train": "train.csv", "validation": "dev.csv", "test": "test.csv"},
+        files=files_of("train.csv", "dev.csv", "test.csv"),
     ),
 }

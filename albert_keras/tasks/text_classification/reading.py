@@ -61,8 +61,8 @@ class Columns:
             be read are skipped and counted. Default False: they are errors.
         label_separator: str, or None if each row has one label. Separator of the labels
             in a cell, which may be empty. JSON lines may have a list instead.
-        optional_pair: str in lower case, or None. Column of the second text if `pair` is
-            None and a row has this column.
+        optional_pair: str, or None. Column of the second text if `pair` is None and a row
+            has this column.
     """
 
     text: str = "text"
@@ -109,30 +109,46 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
             lacks a value; with the number of the row.
     """
     columns = columns or Columns()
-    names = [columns.text, columns.label if needs_labels else None, columns.pair]
-    rows = list(each_row(source, columns, [*filter(None, names)], decoding))
-    names[2] = columns.pair or _optional_pair(columns, rows)
-    # Predictions need a row for each row of the file.
-    wanted = [*filter(None, names)]
-    kept = whole_rows(source, columns, rows, wanted, fills=not needs_labels)
-    texts, labels, pairs = (name and [row[name] for row in kept] for name in names)
+    label = columns.label if needs_labels else None
+    required = [name for name in (columns.text, label, columns.pair) if name]
+    optional = [columns.optional_pair] if columns.optional_pair else []
+    found, num_skipped = read_columns(
+        source, columns, required, optional, decoding=decoding, fills=not needs_labels
+    )
+    names = (columns.text, label, columns.pair or columns.optional_pair)
+    texts, labels, pairs = map(found.get, names)
     labels = labels and [columns.labels_of(cell) for cell in labels]
-    return LabelledTexts(texts, labels, pairs, len(rows) - len(kept))
+    return LabelledTexts(texts, labels, pairs, num_skipped)
 
 
-def whole_rows(source, columns, rows, wanted, *, fills=False):
-    """Returns the rows that have all wanted columns, at least one.
+def read_columns(
+    source, columns, required, optional=(), *, decoding=UTF_8, fills=False
+):
+    """Reads columns of cells that are complete.
 
     Args:
-        source: str or path, for errors.
-        columns: `Columns`, which say whether to skip other rows.
-        rows: List of pairs, as of `each_row`.
-        wanted: List of str. Names of columns.
-        fills: bool. Whether to keep incomplete rows, with empty texts. Default False.
+        source: As for `read_labelled_texts`.
+        columns: `Columns`, which say whether to skip incomplete rows.
+        required: Names of columns.
+        optional: Names of columns that all rows must have if one has them. Their spelling
+            may differ in case and surrounding spaces.
+        decoding: `Decoding` of the file.
+        fills: bool. Whether to keep incomplete rows, with empty texts, for predictions,
+            which need a row for each row of the file. Default False.
+
+    Returns:
+        Tuple of a dict from the names to lists of cells, and the number of skipped rows.
     """
+    rows = list(each_row(source, columns, required, decoding))
+    # From the names to their spelling in the rows.
+    spelling, wanted = {n: n for n in required}, {n.casefold(): n for n in optional}
+    for name in dict.fromkeys(itertools.chain.from_iterable(row for _, row in rows)):
+        known = wanted.get(name.strip().casefold())
+        if known and not all(columns.lacks(row, name) for _, row in rows):
+            spelling.setdefault(known, name)
     kept = []
     for place, row in rows:
-        missing = [name for name in wanted if columns.lacks(row, name)]
+        missing = [name for name in spelling.values() if columns.lacks(row, name)]
         if missing and not columns.skips_broken:
             raise _missing_error(f"'{source}', {place}", row, missing[0])
         if fills or not missing:
@@ -142,7 +158,8 @@ def whole_rows(source, columns, rows, wanted, *, fills=False):
             "There must be at least one whole row. "
             f"Received: '{source}', with {len(rows)} broken ones."
         )
-    return kept
+    found = {known: [row[name] for row in kept] for known, name in spelling.items()}
+    return found, len(rows) - len(kept)
 
 
 def each_label(labels):
@@ -228,16 +245,6 @@ def each_row(source, columns, wanted, decoding):
         options = {"decoding": decoding, "skips_broken": columns.skips_broken}
         rows = read_table(source, columns.header, columns=wanted, **options)
         yield from ((f"line {number}", row) for number, row in rows)
-
-
-def _optional_pair(columns, rows):
-    """Returns `optional_pair` as the rows spell it, or None if no row has it."""
-    for _, row in rows:
-        for name in row:
-            is_pair = name.strip().casefold() == columns.optional_pair
-            if is_pair and not columns.lacks(row, name):
-                return name
-    return None
 
 
 def _number_in_file(numbered_row):

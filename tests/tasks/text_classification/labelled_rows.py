@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.tasks.text_classification import LabelledTexts
+from albert_keras.tasks.text_classification.reading import LabelledTexts
 from tests.tasks.task_checks import LENGTH
 
 TEXTS = [

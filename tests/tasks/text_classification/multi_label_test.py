@@ -5,7 +5,7 @@ import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import MultiLabelTask, PreparedRows
-from albert_keras.tasks.text_classification import LabelledTexts
+from albert_keras.tasks.text_classification.reading import LabelledTexts
 from tests.tasks.task_checks import run_task_test
 
 ROWS = LabelledTexts(

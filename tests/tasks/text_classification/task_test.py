@@ -7,11 +7,11 @@ import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TextClassificationTask, TextRegressionTask
-from albert_keras.tasks.text_classification import Columns, LabelledTexts
 from albert_keras.tasks.text_classification.glue_predictions import (
     GLUE_ANSWERS,
     write_glue_predictions,
 )
+from albert_keras.tasks.text_classification.reading import Columns, LabelledTexts
 from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test
 from tests.tasks.text_classification.labelled_rows import LABELS, ROWS, TEXTS, recipe
 
