@@ -54,6 +54,7 @@ def make_windows(
     doc_stride,
     max_question_length,
     with_answers=True,
+    drops_lost=True,
 ):
     """Tokenizes questions and contexts, cuts windows, and locates the answers in them.
 
@@ -67,6 +68,8 @@ def make_windows(
         with_answers: bool. Whether to locate the answers, for training, and to leave out
             questions whose answer is lost; see `find_answers`. If `False`, every question
             has windows. Default True.
+        drops_lost: bool. Whether to leave these questions out. If `False`, their windows
+            are those of questions without an answer. Default True.
 
     Returns:
         `AnswerWindows`.
@@ -87,7 +90,9 @@ def make_windows(
     positions, lost, num_mended = {}, {}, 0
     if with_answers:
         spans, reasons, num_mended = answer_spans.find_answers(questions, contexts)
-        windows, positions, lost = _locate(windows, spans, reasons, asked.lengths)
+        windows, positions, lost = _locate(
+            windows, spans, reasons, asked.lengths, drops_lost
+        )
     packed = _pack(encoder, asked, contexts, windows, positions)
     return AnswerWindows(*packed, windows.question_of, lost, num_mended)
 
@@ -126,7 +131,7 @@ def _cut(num_tokens, room, doc_stride):
     return _Windows(question_of, starts, lengths)
 
 
-def _locate(windows, spans, reasons, question_lengths):
+def _locate(windows, spans, reasons, question_lengths, drops_lost):
     """Returns the windows of questions with a found answer, its positions, and `lost`."""
     # (num_windows,)
     first, last = spans[windows.question_of].T
@@ -144,7 +149,7 @@ def _locate(windows, spans, reasons, question_lengths):
     reasons = np.array(reasons, object)
     reasons[(spans[:, 0] >= 0) & ~in_window] = answer_spans.IN_NO_WINDOW
     is_lost = reasons != np.array(None)
-    kept = ~is_lost[windows.question_of]
+    kept = ~(is_lost & drops_lost)[windows.question_of]
     return (
         _Windows(*(array[kept] for array in windows)),
         {name: array[kept].astype(np.int32) for name, array in positions.items()},

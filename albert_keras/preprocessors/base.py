@@ -86,13 +86,20 @@ class PythonPreprocessor(AlbertPreprocessor):
             Default as in keras-hub.
     """
 
+    # Arguments of the packing, besides the tokenizer.
+    arguments = ("sequence_length",)
+
     def __init__(self, tokenizer, sequence_length=DEFAULT_LENGTH, **kwargs):
         super().__init__(**kwargs)
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
 
     def get_config(self):
-        return {**super().get_config(), "sequence_length": self.sequence_length}
+        return {**super().get_config(), **self.packing_options()}
+
+    def packing_options(self):
+        """Returns the arguments of the packing by name, besides the tokenizer."""
+        return {name: getattr(self, name) for name in self.arguments}
 
     def build(self, input_shape=None):
         """Builds nothing. Keras warns of layers without this method."""

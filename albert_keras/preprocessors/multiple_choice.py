@@ -42,15 +42,13 @@ class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
     Reference: google-research/albert race_utils.py `convert_single_example`.
     """
 
+    arguments = ("sequence_length", "max_question_length")
+
     def __init__(
         self, tokenizer, sequence_length=512, max_question_length=128, **kwargs
     ):
         super().__init__(tokenizer, sequence_length, **kwargs)
         self.max_question_length = max_question_length
-
-    def get_config(self):
-        config = super().get_config()
-        return {**config, "max_question_length": self.max_question_length}
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns contexts, questions if given, and choices; and the right positions."""
@@ -63,12 +61,9 @@ class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
     def prepare(self, x, y, sample_weight):
         contexts, *questions, choices = _parts_of(x)
         empty = [""] * len(contexts)
-        examples = pack_choices(
-            self.tokenizer.encoder,
-            ChoiceQuestions(contexts, *(questions or [empty]), choices, None, empty),
-            sequence_length=self.sequence_length,
-            max_question_length=self.max_question_length,
-        )
+        rows = ChoiceQuestions(contexts, *(questions or [empty]), choices, None, empty)
+        options = self.packing_options()
+        examples = pack_choices(self.tokenizer.encoder, rows, **options)
         batch = examples.padded(np.arange(len(contexts)), self.sequence_length)
         if y is None:
             return batch, None, None

@@ -58,6 +58,8 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
         "end_logits": "end_positions",
     }
 
+    arguments = ("sequence_length", "doc_stride", "max_question_length")
+
     def __init__(
         self,
         tokenizer,
@@ -71,13 +73,6 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
         if max_question_length is None:
             max_question_length = min(64, sequence_length // 2)
         self.max_question_length = max_question_length
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "doc_stride": self.doc_stride,
-            "max_question_length": self.max_question_length,
-        }
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns questions and contexts, and a dict of answers.
@@ -97,31 +92,26 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
 
     def prepare(self, x, y, sample_weight):
         questions = _questions(x, y)
-        windows = self._windows(questions, with_answers=y is not None)
-        # (batch,)
-        is_found = np.isin(np.arange(len(questions)), windows.question_of)
-        if not is_found.all():
-            questions = [
-                question if found else question._replace(is_impossible=True)
-                for question, found in zip(questions, is_found, strict=True)
-            ]
-            windows = self._windows(questions, with_answers=True)
+        windows = make_windows(
+            questions,
+            self.tokenizer.encoder,
+            **self.packing_options(),
+            with_answers=y is not None,
+            drops_lost=False,
+        )
         batch = windows.examples.padded(_first_windows(windows), self.sequence_length)
         batch.setdefault("start_positions", np.zeros(len(questions), np.int32))
         features = {name: batch[name] for name in self.features}
         if y is None:
             return features, None, None
-        weights = is_found.astype(np.float32)
+        # An answer that is not found has no label.
+        has_answer = np.array([len(question.answers) > 0 for question in questions])
+        is_lost = has_answer & (batch["is_impossible"] == 1)
+        weights = np.where(is_lost, np.float32(0), np.float32(1))
         if sample_weight is not None:
             weights *= sample_weight
         labels = {output: batch[name] for output, name in self.targets.items()}
         return features, labels, dict.fromkeys(labels, weights)
-
-    def _windows(self, questions, with_answers):
-        names = ("sequence_length", "doc_stride", "max_question_length")
-        options = {name: getattr(self, name) for name in names}
-        options["with_answers"] = with_answers
-        return make_windows(questions, self.tokenizer.encoder, **options)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -195,9 +185,8 @@ def _pairs(texts, starts):
 
 def _first_windows(windows):
     """Returns each question's first window with the answer, or else its first window."""
-    is_impossible = windows.examples.example_arrays.get("is_impossible")
-    if is_impossible is None:
-        is_impossible = np.zeros(len(windows.question_of), int)
+    arrays = windows.examples.example_arrays
+    is_impossible = arrays.get("is_impossible", 0 * windows.question_of)
     order = np.lexsort((is_impossible, windows.question_of))
     _, first = np.unique(windows.question_of[order], return_index=True)
     return order[first]

@@ -49,9 +49,8 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
         if y is not None:
             # Tensors are padded.
             y = [tags[: len(words)] for words, tags in zip(sentences, y, strict=True)]
-        examples = align_tags(
-            self.tokenizer.encoder, sentences, y, sequence_length=self.sequence_length
-        )
+        options = self.packing_options()
+        examples = align_tags(self.tokenizer.encoder, sentences, y, **options)
         # The first sequence of each sentence.
         starts = np.cumsum([0, *map(len, sentences[:-1])])
         rows = np.searchsorted(examples.example_arrays["first_words"], starts)

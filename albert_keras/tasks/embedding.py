@@ -14,11 +14,7 @@ from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import spearman
 from albert_keras.tasks.reading import as_columns
-from albert_keras.tasks.text_classification.reading import (
-    Columns,
-    label_numbers,
-    read_columns,
-)
+from albert_keras.tasks.text_classification import reading
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8, read_json_lines
 
@@ -79,7 +75,7 @@ class RetrievalRows(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class EmbeddingColumns(Columns):
+class EmbeddingColumns(reading.Columns):
     """`Columns` of pairs and triples. A label may be a vector, a list of numbers.
 
     Args:
@@ -174,7 +170,9 @@ class EmbeddingTask(FinetuningTask):
         if any(isinstance(label, tuple) for label in rows.labels):
             return rows._replace(labels=_vectors(rows.labels))
         # Labels without pairs are no scores.
-        return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
+        return rows._replace(
+            labels=rows.pairs and [*reading.label_numbers(rows.labels)]
+        )
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`. In training the texts of a row are one example."""
@@ -333,7 +331,7 @@ def _vectors(labels):
             "A teacher's vectors must be lists of the same length. "
             f"Received: sizes {', '.join(map(str, sorted(sizes)))}."
         )
-    numbers = label_numbers([*itertools.chain.from_iterable(labels)])
+    numbers = reading.label_numbers([*itertools.chain.from_iterable(labels)])
     return [*numbers.reshape(len(labels), -1)]
 
 
@@ -361,7 +359,7 @@ def read_embedding_rows(source, columns, required, decoding=UTF_8):
     if folder.parent.name == "qrels":
         return _read_retrieval(folder.parents[1], folder, decoding)
     names = (columns.text, columns.pair, columns.negative, columns.label)
-    found, num_skipped = read_columns(
+    found, num_skipped = reading.read_columns(
         source, columns, required, names, decoding=decoding
     )
     return EmbeddingRows(*map(found.get, names), num_skipped)
@@ -379,7 +377,7 @@ def _read_retrieval(folder, judgements, decoding):
     header = ("query-id", "corpus-id", "score")
     relevance = collections.defaultdict(dict)
     rows = [*read_table(existing_file(judgements, "qrels"), columns=header)]
-    scores = label_numbers([row["score"] for _, row in rows])
+    scores = reading.label_numbers([row["score"] for _, row in rows])
     for (number, row), score in zip(rows, scores.tolist(), strict=True):
         query, document = row["query-id"], row["corpus-id"]
         if query not in texts["queries"] or document not in texts["corpus"]:

@@ -191,9 +191,7 @@ class FinetuningTask(abc.ABC):
 
     def losses(self):
         """Returns a Keras loss, a dict by output, or "auto" for the model's own."""
-        import keras
-
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        return "auto"
 
     def metrics(self):
         """Returns a list of Keras metrics, or a dict by output. Default: accuracy."""
@@ -223,12 +221,14 @@ class FinetuningTask(abc.ABC):
 
     def servable(self, model):
         """Returns the model with a preprocessor that packs raw text like the task."""
-        model.preprocessor = model.preprocessor_cls(
-            self.tokenizer,
-            sequence_length=self.recipe.sequence_length,
-            **{name: getattr(self, name) for name in self.packing},
-        )
+        options = self.packing_options()
+        model.preprocessor = model.preprocessor_cls(self.tokenizer, **options)
         return model
+
+    def packing_options(self):
+        """Returns the arguments of the model's preprocessor, besides the tokenizer."""
+        options = {name: getattr(self, name) for name in self.packing}
+        return {"sequence_length": self.recipe.sequence_length, **options}
 
     def has_submission(self, path):
         """Returns whether a path names a file for the task's benchmark server or script.

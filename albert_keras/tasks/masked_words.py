@@ -13,12 +13,7 @@ from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_o
 from albert_keras.tasks.reading import as_columns
 from albert_keras.text import Examples, text_batches
 from albert_keras.text.text_files import UTF_8, Decoding, read_lines
-from albert_keras.tokenizers.packing import (
-    num_special_tokens,
-    pack_segments,
-    pad_rows,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import offsets_of
 
 
@@ -130,7 +125,7 @@ def _check_masks(texts, rows, encoder, max_sequence_length):
     for text, row in zip(texts, rows, strict=True):
         if encoder.mask_token_id not in row:
             raise ValueError(f"A text must have a [MASK]. Received: {text!r}.")
-        num_tokens = len(row) + num_special_tokens(1)
+        num_tokens = len(row) + packing.num_special_tokens(1)
         if num_tokens > max_sequence_length:
             raise ValueError(
                 f"A text must have at most {max_sequence_length} tokens, special ones "
@@ -144,15 +139,19 @@ def _fill(model, rows, encoder, top_k):
 
     from albert_keras.train_step import infer
 
-    segments = whole_texts(np.concatenate(rows), offsets_of([len(row) for row in rows]))
-    packed = pack_segments([segments], encoder.cls_token_id, encoder.sep_token_id)
+    segments = packing.whole_texts(
+        np.concatenate(rows), offsets_of([len(row) for row in rows])
+    )
+    packed = packing.pack_segments(
+        [segments], encoder.cls_token_id, encoder.sep_token_id
+    )
     examples = Examples(*packed)
     features = examples.padded(np.arange(len(rows)), examples.lengths.max())
     # (batch, length)
     is_mask = features["token_ids"] == encoder.mask_token_id
     num_masks = is_mask.sum(axis=1)
     # (batch, max_masks)
-    features["mask_positions"] = pad_rows(
+    features["mask_positions"] = packing.pad_rows(
         offsets_of(num_masks), np.nonzero(is_mask)[1].astype(np.int32), num_masks.max()
     )
     outputs = infer(model, features)

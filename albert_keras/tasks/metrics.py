@@ -4,6 +4,8 @@ Class ids are int `(num_examples,)`, regression scores float of the same shape.
 Functions import scikit-learn and scipy when they need them, because this takes seconds.
 """
 
+import functools
+
 import numpy as np
 
 # Values with a smaller relative difference are equal except for rounding.
@@ -15,18 +17,15 @@ def accuracy(targets, predictions):
     return float(np.mean(np.equal(targets, predictions)))
 
 
-def f1(targets, predictions):
-    """Returns the F1 of class 1 against class 0; 0.0 if class 1 does not occur."""
+def f1(targets, predictions, average="binary"):
+    """Returns the F1 of class 1 against class 0; 0.0 if class 1 does not occur.
+
+    `average="macro"` is the mean F1 of the classes that occur in targets or predictions;
+    see scikit-learn's `f1_score`.
+    """
     from sklearn.metrics import f1_score
 
-    return float(f1_score(targets, predictions, zero_division=0.0))
-
-
-def macro_f1(targets, predictions):
-    """Returns the mean F1 of the classes that occur in targets or predictions."""
-    from sklearn.metrics import f1_score
-
-    return float(f1_score(targets, predictions, average="macro", zero_division=0.0))
+    return float(f1_score(targets, predictions, average=average, zero_division=0.0))
 
 
 def matthews(targets, predictions):
@@ -58,14 +57,11 @@ def spearman(targets, predictions):
 METRICS = {
     "accuracy": accuracy,
     "f1": f1,
-    "macro_f1": macro_f1,
+    "macro_f1": functools.partial(f1, average="macro"),
     "matthews": matthews,
     "pearson": pearson,
     "spearman": spearman,
 }
-
-# Metrics of regression. The others are for class ids.
-CORRELATIONS = ("pearson", "spearman")
 
 
 def score(names, targets, logits):
@@ -85,11 +81,6 @@ def score(names, targets, logits):
     targets, logits = np.asarray(targets), np.asarray(logits)
     check_finite_outputs(logits)
     is_score = logits.ndim == 1 or logits.shape[1] == 1
-    if any((name in CORRELATIONS) != is_score for name in names):
-        raise ValueError(
-            f"{', '.join(CORRELATIONS)} need one output per example, the other metrics "
-            f"several. Received: {', '.join(names)} for logits {logits.shape}."
-        )
     predictions = logits.reshape(-1) if is_score else predicted_classes(logits)
     return {name: METRICS[name](targets, predictions) for name in names}
 
@@ -97,7 +88,7 @@ def score(names, targets, logits):
 def predicted_classes(logits):
     """Returns the class with the greatest logit, int32 `(num_examples,)`.
 
-    Among equal logits it is the lowest class id; see `count_ties`.
+    Among equal logits it is the lowest class id.
     """
     return np.argmax(logits, axis=-1).astype(np.int32)
 
@@ -107,28 +98,14 @@ def log_probabilities(probabilities):
     return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
 
-def count_ties(logits):
-    """Returns the number of examples where several classes have the greatest logit.
-
-    Half precision causes some. Many mean that the model does not separate classes.
-    """
-    is_greatest = logits == logits.max(axis=-1, keepdims=True)
-    return int((is_greatest.sum(axis=-1) > 1).sum())
-
-
 def check_finite_outputs(outputs):
     """Checks that a model's outputs `(num_examples, ...)` are finite."""
-    outputs = np.asarray(outputs)
-    found = []
-    for name, is_wrong in (("NaN", np.isnan(outputs)), ("infinity", np.isinf(outputs))):
-        rows = np.flatnonzero(is_wrong.reshape(len(outputs), -1).any(axis=1))
-        if rows.size:
-            found.append(
-                f"{name} in {rows.size} of {len(outputs)} rows, first {rows[0]}"
-            )
-    if found:
+    is_finite = np.isfinite(outputs).reshape(len(outputs), -1)
+    rows = np.flatnonzero(~is_finite.all(axis=1))
+    if rows.size:
         raise ValueError(
-            f"A model's outputs must be finite. Received: {'; '.join(found)}. "
+            "A model's outputs must be finite. Received: NaN or infinity in "
+            f"{rows.size} of {len(outputs)} rows, first {rows[0]}. "
             "If this concerns all rows, training diverged: lower the learning rate, or "
             "start from an earlier checkpoint. If only some, evaluate in float32."
         )

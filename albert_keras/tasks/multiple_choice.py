@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import re
 import string
 from typing import ClassVar
 
@@ -11,16 +10,9 @@ import numpy as np
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
+from albert_keras.tasks import reading
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import majority_accuracy, score
-from albert_keras.tasks.reading import (
-    as_columns,
-    check_labelled,
-    first_of,
-    is_tfds,
-    labels_or_none,
-    read_json_rows,
-)
 from albert_keras.text.text_files import UTF_8, check_unicode
 from albert_keras.text.tfds import PREFIX
 
@@ -33,9 +25,6 @@ LETTERS = string.ascii_uppercase
 CONTEXT_KEYS = ("context", "article", "passage")
 QUESTION_KEYS = ("question",)
 OPTION_KEYS = ("options", "choices")
-
-# In TFDS the levels are configs.
-_TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,17 +52,12 @@ class MultipleChoiceTask(FinetuningTask):
         """Returns `ChoiceQuestions`."""
         rows = read_choice_questions(source, self.decoding)
         if needs_labels:
-            check_labelled(rows.answers, source, "an answer to each question")
+            reading.check_labelled(rows.answers, source, "an answer to each question")
         return rows
 
     def prepare(self, rows, *, training=False):
-        examples = pack_choices(
-            self.tokenizer.encoder,
-            rows,
-            sequence_length=self.recipe.sequence_length,
-            max_question_length=self.max_question_length,
-        )
-        return PreparedRows(rows, examples)
+        options = self.packing_options()
+        return PreparedRows(rows, pack_choices(self.tokenizer.encoder, rows, **options))
 
     def build_model(self, backbone):
         from albert_keras.models import AlbertMultipleChoice
@@ -106,7 +90,7 @@ class MultipleChoiceTask(FinetuningTask):
         A tuple has context, question and options, or only context and options.
         """
         names = (CONTEXT_KEYS, QUESTION_KEYS, OPTION_KEYS)
-        articles, questions, options = as_columns(
+        articles, questions, options = reading.as_columns(
             samples, *names, optional=QUESTION_KEYS
         )
         questions = [question or "" for question in questions]
@@ -184,37 +168,33 @@ def read_choice_questions(path, decoding=UTF_8):
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If a folder has no level, a line has another form, questions have
-            different numbers of options, or only some have an answer; with the line.
+        ValueError: If a folder has no level, a line has another form, or only some
+            questions have an answer; with the line.
     """
     rows, places = [], []
     for group, source in _sources(path):
-        for where, article in read_json_rows(source, decoding):
+        for where, article in reading.read_json_rows(source, decoding):
             for row in _questions_of(article, where):
                 rows.append((*row, group))
                 places.append(where)
     if not rows:
         raise ValueError(f"There must be a question. Received: '{path}', without one.")
     articles, questions, options, answers, groups = map(list, zip(*rows, strict=True))
-    for row, where in zip(options, places, strict=True):
-        if len(row) != len(options[0]):
-            raise ValueError(
-                "All questions must have the same number of options. "
-                f"Received: {where}, with {len(row)}, and {len(options[0])} before."
-            )
-    answers = labels_or_none(answers, places, "questions must have answers")
+    answers = reading.labels_or_none(answers, places, "questions must have answers")
     return ChoiceQuestions(articles, questions, options, answers, groups)
 
 
 def _sources(path):
     """Yields the group, RACE's level or `""`, and the source of each data set."""
-    if is_tfds(path):
-        match = _TFDS_RACE.fullmatch(str(path))
-        if match is None:
+    if reading.is_tfds(path):
+        name, *split = str(path).removeprefix(PREFIX).split(":")
+        kind, _, level = name.partition("/")
+        # In TFDS the levels are configs.
+        if kind != "race":
             yield "", path
             return
-        for level in [match["level"]] if match["level"] else LEVELS:
-            yield level, f"{PREFIX}race/{level}{match['rest'] or ''}"
+        for each in [level] if level else LEVELS:
+            yield each, ":".join([f"{PREFIX}race/{each}", *split])
         return
     path = pathlib.Path(path)
     if not path.is_dir():
@@ -236,14 +216,14 @@ def _questions_of(row, where):
 
     `row` is an article with several questions, or one question.
     """
-    article = first_of(row, CONTEXT_KEYS)
+    article = reading.first_of(row, CONTEXT_KEYS)
     if "questions" in row:
         columns = [row["questions"], row.get("options"), row.get("answers")]
         if columns[2] is None and isinstance(columns[0], list):
             columns[2] = [None] * len(columns[0])
     else:
         names = (QUESTION_KEYS, OPTION_KEYS, ("answer", "label"))
-        columns = [[first_of(row, keys)] for keys in names]
+        columns = [[reading.first_of(row, keys)] for keys in names]
         article = "" if article is None else article
     if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
         raise ValueError(
@@ -251,17 +231,15 @@ def _questions_of(row, where):
             f"Received: {where}."
         )
     for question, options, answer in zip(*columns, strict=True):
-        if not (isinstance(options, list) and 2 <= len(options) <= len(LETTERS)):
+        is_list = isinstance(options, list) and 2 <= len(options) <= len(LETTERS)
+        texts = [article, question, *options] if is_list else []
+        if not is_list or not all(isinstance(text, str) for text in texts):
             raise ValueError(
-                f"A question must have a list of 2 to {len(LETTERS)} options. "
-                f"Received: {where}: {options!r:.80}."
+                f"A question must be a text, with a list of 2 to {len(LETTERS)} options "
+                "and an article, if any, which are texts. "
+                f"Received: {where}: {question!r:.80}, {options!r:.80}, {article!r:.80}."
             )
-        for text in (article, question, *options):
-            if not isinstance(text, str):
-                raise ValueError(
-                    "Articles, questions and options must be texts. "
-                    f"Received: {where}: {text!r:.80}."
-                )
+        for text in texts:
             check_unicode(text, where, "strict", None)
         yield article, question, options, _answer_index(answer, len(options), where)
 

@@ -61,19 +61,10 @@ def answer_questions(
             "Each question must have its context. "
             f"Received: {len(questions)} questions and {len(contexts)} contexts."
         )
-    task = dataclasses.replace(
-        task_of(model),
-        max_answer_length=max_answer_length,
-        null_threshold=null_threshold,
-    )
+    options = {"max_answer_length": max_answer_length, "null_threshold": null_threshold}
+    rows = _described(model, list(zip(questions, contexts, strict=True)), **options)
     names = ("answer", "null_score", "candidates")
-    samples = list(zip(questions, contexts, strict=True))
-    prepared = task.prepare(task.rows_of(samples))
-    predictions = task.predict(model, prepared, BATCH_SIZE)
-    return [
-        {name: row[name] for name in names}
-        for row in task.describe(prepared, predictions)
-    ]
+    return [{name: row[name] for name in names} for row in rows]
 
 
 def tag_words(model, sentences):
@@ -102,8 +93,13 @@ def tag_words(model, sentences):
     """
     check_kind(model, "AlbertTokenClassifier")
     check_is_list("sentences", sentences)
-    task = task_of(model)
-    prepared = task.prepare(task.rows_of(sentences))
+    return _described(model, sentences)
+
+
+def _described(model, samples, **options):
+    """Returns what the model's task, with other options, describes for samples."""
+    task = dataclasses.replace(task_of(model), **options)
+    prepared = task.prepare(task.rows_of(samples))
     return task.describe(prepared, task.predict(model, prepared, BATCH_SIZE))
 
 

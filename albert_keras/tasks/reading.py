@@ -1,13 +1,8 @@
 """Reader of JSON lines and TFDS, and checks of rows and samples for all tasks."""
 
-import itertools
-
-from albert_keras.checks import check_is_list, shortened, shown
+from albert_keras.checks import check_is_list, shown
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
-
-# Keys of rows that predictions ignore.
-_UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
 
 
 def is_tfds(source):
@@ -34,9 +29,10 @@ def as_columns(samples, *names, optional=None):
     """Returns the parts of samples, such as questions and contexts, as lists.
 
     Args:
-        samples: List of tuples with a part for each name, or of dicts. If there is only
-            one name, list of parts or dicts. Or the parts of one sample, if all are str, as from a
-            command line.
+        samples: List of tuples with a part for each name, or of dicts, whose other keys
+            are ignored. If there is only
+            one name, list of parts or dicts. Or the parts of one sample, if all are str,
+            as from a command line.
         *names: Tuples of str. For each part, the names that it may have in a dict.
         optional: One of `names`, for a part that may be absent, or None. Default None.
     """
@@ -75,20 +71,7 @@ def _parts_of(sample, names, optional):
             f"A sample must have {' and '.join(keys[0] for keys in required)}, in a "
             f"tuple or a dict. Received: {shown(sample)}."
         )
-    if isinstance(sample, dict):
-        check_keys(sample, *names)
     return [parts.get(keys) for keys in names]
-
-
-def check_keys(sample, *names):
-    """Raises a ValueError if a sample has keys other than `names`, ids and labels."""
-    known = dict.fromkeys(itertools.chain(*names))
-    unknown = [key for key in sample if key not in known and key not in _UNREAD]
-    if unknown:
-        raise ValueError(
-            f"A sample must have no other keys than {', '.join(known)}. Received: "
-            f"{shortened(', '.join(map(str, unknown)))}. Remove the others."
-        )
 
 
 def labels_or_none(labels, places, rule):

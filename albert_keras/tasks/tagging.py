@@ -13,28 +13,8 @@ from albert_keras.checks import shown
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
 from albert_keras.system.files import atomic_path
-from albert_keras.tasks.entities import (
-    OUTSIDE,
-    are_entity_tags,
-    describe_entities,
-    entity_scores,
-)
+from albert_keras.tasks import entities, metrics, reading
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
-from albert_keras.tasks.metrics import (
-    accuracy,
-    check_finite_outputs,
-    classification_report,
-    label_ids,
-    majority_accuracy,
-)
-from albert_keras.tasks.reading import (
-    as_columns,
-    check_labelled,
-    first_of,
-    is_tfds,
-    labels_or_none,
-    read_json_rows,
-)
 from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
 
 _DOCUMENT_START = "-DOCSTART-"
@@ -96,13 +76,15 @@ class TaggingTask(FinetuningTask):
     @property
     def main_metric(self):
         """`f1` of entities, or for other tags `accuracy` of words."""
-        return "f1" if are_entity_tags(self.labels) else "accuracy"
+        return "f1" if entities.are_entity_tags(self.labels) else "accuracy"
 
     def read(self, source, *, needs_labels=True):
         """Returns `TaggedSentences`."""
         rows = read_tagged(source, tag_feature=self.tag_feature, decoding=self.decoding)
         if needs_labels:
-            check_labelled(rows.tags, source, "a tag for each word")
+            reading.check_labelled(
+                rows.tags, source, "a tag for each word, in TFDS --tag-feature"
+            )
         # Test files may have other tags than the task.
         elif not set(itertools.chain(*rows.tags or ())) <= set(self.labels or ()):
             return rows._replace(tags=None)
@@ -119,7 +101,9 @@ class TaggingTask(FinetuningTask):
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`. A long sentence gives several examples."""
-        tag_ids = rows.tags and [label_ids(tags, self.labels) for tags in rows.tags]
+        tag_ids = rows.tags and [
+            metrics.label_ids(tags, self.labels) for tags in rows.tags
+        ]
         examples = align_tags(
             self.tokenizer.encoder,
             rows.words,
@@ -148,7 +132,7 @@ class TaggingTask(FinetuningTask):
             lengths = examples.lengths[rows]
             # (batch, length)
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
-            check_finite_outputs(logits[is_token])
+            metrics.check_finite_outputs(logits[is_token])
             found[examples.token_positions(rows)] = logits[is_token]
         shares = softmax(found, axis=-1).max(axis=-1)
         words, default = prepared.rows.words, self.labels.index(self.default)
@@ -161,13 +145,13 @@ class TaggingTask(FinetuningTask):
     def score(self, prepared, predictions):
         """Returns `accuracy` of words, and for entities `precision`, `recall`, `f1`."""
         ids, predicted_ids = self._ids_of(prepared, predictions)
-        results = {"accuracy": accuracy(ids, predicted_ids)}
-        if are_entity_tags(self.labels):
-            scores = entity_scores(prepared.rows.tags, predictions.tags)
+        results = {"accuracy": metrics.accuracy(ids, predicted_ids)}
+        if entities.are_entity_tags(self.labels):
+            scores = entities.entity_scores(prepared.rows.tags, predictions.tags)
             results |= {name: scores[name] for name in ("precision", "recall", "f1")}
         return {
             **results,
-            "majority_accuracy": majority_accuracy(ids),
+            "majority_accuracy": metrics.majority_accuracy(ids),
             "num_examples": len(prepared.rows.tags),
             "num_words": len(ids),
             "num_predicted_labels": len(np.unique(predicted_ids)),
@@ -176,23 +160,26 @@ class TaggingTask(FinetuningTask):
     def report(self, prepared, predictions):
         """Returns the confusion matrix of tags, and entity scores by type."""
         ids = self._ids_of(prepared, predictions)
-        report = classification_report(*ids, self.labels)
-        if are_entity_tags(self.labels):
-            scores = entity_scores(prepared.rows.tags, predictions.tags)
+        report = metrics.classification_report(*ids, self.labels)
+        if entities.are_entity_tags(self.labels):
+            scores = entities.entity_scores(prepared.rows.tags, predictions.tags)
             report["entities"] = scores["types"]
         return report
 
     def _ids_of(self, prepared, predictions):
         """Returns the target and the predicted tag ids, each int32 `(num_words,)`."""
         columns = (prepared.rows.tags, predictions.tags)
-        return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
+        return [
+            metrics.label_ids([*itertools.chain(*tags)], self.labels)
+            for tags in columns
+        ]
 
     def rows_of(self, samples):
         """Returns `TaggedSentences` of lists of words or of texts; see `words_of`.
 
         Samples may be dicts that have one of these as `tokens` or `words`.
         """
-        (samples,) = as_columns(samples, WORD_KEYS)
+        (samples,) = reading.as_columns(samples, WORD_KEYS)
         texts = [sample if isinstance(sample, str) else "" for sample in samples]
         return TaggedSentences([words_of(sample) for sample in samples], None, texts)
 
@@ -201,14 +188,14 @@ class TaggingTask(FinetuningTask):
 
         If the tags are of entities, also `entities`; see `describe_entities`.
         """
-        rows, has_entities = prepared.rows, are_entity_tags(self.labels)
+        rows, has_entities = prepared.rows, entities.are_entity_tags(self.labels)
         texts, described = rows.texts or [""] * len(rows.words), []
         for text, *columns in zip(texts, rows.words, *predictions, strict=True):
             text, (words, tags, _) = text or " ".join(columns[0]), columns
             row = {"text": text, "words": words, "tags": tags}
             row["label"] = _labelled(words, tags)
             if has_entities:
-                row["entities"] = describe_entities(text, *columns)
+                row["entities"] = entities.describe_entities(text, *columns)
             described.append(row)
         return described
 
@@ -265,11 +252,13 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
         ValueError: If the file is empty or has another form, or only some sentences have
             tags; with the number of the line.
     """
-    if is_tfds(path):
-        sentences = _read_tfds(path, tag_feature)
-    elif ".jsonl" in pathlib.Path(path).suffixes:
-        rows = read_json_rows(path, decoding)
-        sentences = (_sentence_of(*row, _TAG_KEYS) for row in rows)
+    is_tfds = reading.is_tfds(path)
+    if is_tfds or ".jsonl" in pathlib.Path(path).suffixes:
+        keys = (tag_feature,) if is_tfds else _TAG_KEYS
+        rows = reading.read_json_rows(path, decoding)
+        # TFDS ends the splits of CoNLL 2003 with an empty sentence.
+        rows = (row for row in rows if not is_tfds or row[1].get(tag_feature) != [])
+        sentences = (_sentence_of(*row, keys) for row in rows)
     else:
         lines = read_lines(path, decoding)
         sentences = _read_columns(path, lines)
@@ -277,7 +266,7 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
     places, words, tags = map(list, zip(*sentences, strict=True))
-    tags = labels_or_none(tags, places, "sentences of a file must have tags")
+    tags = reading.labels_or_none(tags, places, "sentences of a file must have tags")
     return TaggedSentences(words, tags)
 
 
@@ -288,7 +277,7 @@ def default_tag(tags):
     tag.
     """
     counts = collections.Counter(itertools.chain(*tags))
-    return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
+    return max(counts, key=lambda tag: (tag == entities.OUTSIDE, counts[tag]))
 
 
 def write_tagged(path, words, predictions, tags=None):
@@ -331,8 +320,8 @@ def _read_columns(path, lines):
             num_columns = num_columns or len(columns)
             if len(columns) != num_columns or not (columns[0] and columns[-1]):
                 raise ValueError(
-                    "Each line must have a word first, a tag last, and as many columns as "
-                    f"the line before. Received: {place}, with {len(columns)}, and "
+                    "Each line must have a word first, a tag last, and as many columns "
+                    f"as the line before. Received: {place}, with {len(columns)}, and "
                     f"{num_columns} before: {shown(line)}. Remove comments."
                 )
             rows.append((place, columns[0], columns[-1] if num_columns > 1 else None))
@@ -342,22 +331,9 @@ def _read_columns(path, lines):
             rows = []
 
 
-def _read_tfds(source, tag_feature):
-    """Yields the place (for errors), words and tags of each sentence."""
-    for place, row in read_json_rows(source):
-        if tag_feature not in row:
-            raise ValueError(
-                f"A TFDS data set must have a feature `{tag_feature}` of tags. Received: "
-                f"'{source}', whose features are {', '.join(row)}. See --tag-feature."
-            )
-        # TFDS ends the splits of CoNLL 2003 with an empty sentence.
-        if row[tag_feature]:
-            yield _sentence_of(place, row, (tag_feature,))
-
-
 def _sentence_of(place, row, tag_keys):
     """Returns the place, words and tags (or None) of a JSON object."""
-    words, tags = first_of(row, WORD_KEYS), first_of(row, tag_keys)
+    words, tags = reading.first_of(row, WORD_KEYS), reading.first_of(row, tag_keys)
     columns = [words] if tags is None else [words, tags]
     if not words or not all(
         isinstance(column, list)

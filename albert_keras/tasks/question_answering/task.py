@@ -16,21 +16,7 @@ from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import entropy
-from albert_keras.tasks.question_answering.decoding import (
-    apply_threshold,
-    decode_answers,
-)
-from albert_keras.tasks.question_answering.metrics import (
-    cmrc_metrics,
-    random_spans,
-    squad_v1_metrics,
-    squad_v2_metrics,
-)
-from albert_keras.tasks.question_answering.reading import (
-    TABLES,
-    each_context,
-    read_questions,
-)
+from albert_keras.tasks.question_answering import decoding, metrics, reading
 from albert_keras.tasks.reading import as_columns
 
 # The models of each head. `plain` predicts start and end of the answer independently, and
@@ -54,10 +40,10 @@ class _Scoring(NamedTuple):
 
 
 SCORINGS = {
-    "squad-1.1": _Scoring(squad_v1_metrics, "f1", has_null=False),
+    "squad-1.1": _Scoring(metrics.squad_v1_metrics, "f1", has_null=False),
     # At the best threshold, because a run tunes its own only at its end.
-    "squad-2.0": _Scoring(squad_v2_metrics, "best_f1", has_null=True),
-    "cmrc-2018": _Scoring(cmrc_metrics, "average", has_null=False),
+    "squad-2.0": _Scoring(metrics.squad_v2_metrics, "best_f1", has_null=True),
+    "cmrc-2018": _Scoring(metrics.cmrc_metrics, "average", has_null=False),
 }
 
 
@@ -99,7 +85,7 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     null_threshold: float | None = None
 
-    tables: ClassVar[tuple] = TABLES
+    tables: ClassVar[tuple] = reading.TABLES
     packing: ClassVar[tuple] = ("doc_stride", "max_question_length")
     facts: ClassVar[tuple] = ("null_threshold",)
     perfect_score: ClassVar[float] = 100.0
@@ -121,7 +107,7 @@ class QuestionAnsweringTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns a list of `Question`."""
-        questions = read_questions(source, self.decoding)
+        questions = reading.read_questions(source, self.decoding)
         has_null = SCORINGS[self.scoring].has_null
         unlabelled = [
             q for q in questions if not (q.answers or (q.is_impossible and has_null))
@@ -135,14 +121,8 @@ class QuestionAnsweringTask(FinetuningTask):
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows` with `AnswerWindows` as details."""
-        windows = make_windows(
-            rows,
-            self.tokenizer.encoder,
-            sequence_length=self.recipe.sequence_length,
-            doc_stride=self.doc_stride,
-            max_question_length=self.max_question_length,
-            with_answers=training,
-        )
+        options = {**self.packing_options(), "with_answers": training}
+        windows = make_windows(rows, self.tokenizer.encoder, **options)
         return PreparedRows(rows, windows.examples, windows)
 
     def notes(self, prepared):
@@ -177,10 +157,6 @@ class QuestionAnsweringTask(FinetuningTask):
         features = {name: batch[name] for name in kind.features}
         return features, {name: batch[key] for name, key in kind.targets.items()}
 
-    def losses(self):
-        # The model's own losses, each with the weight 0.5.
-        return "auto"
-
     def metrics(self):
         metrics = super().metrics
         return {name: metrics() for name in ("start_logits", "end_logits")}
@@ -189,7 +165,7 @@ class QuestionAnsweringTask(FinetuningTask):
         """Returns a list with an `Answer` for each question and context."""
         outputs = self.outputs(self.predictor(model), prepared.examples, batch_size)
         limit = self.max_answer_length
-        return decode_answers(
+        return decoding.decode_answers(
             prepared.rows, prepared.details, outputs, max_answer_length=limit
         )
 
@@ -200,7 +176,7 @@ class QuestionAnsweringTask(FinetuningTask):
         the best threshold for these questions.
         """
         scoring = SCORINGS[self.scoring]
-        texts = apply_threshold(predictions, None)
+        texts = decoding.apply_threshold(predictions, None)
         options = {}
         if scoring.has_null:
             null_scores = {answer.id: answer.null_score for answer in predictions}
@@ -221,7 +197,7 @@ class QuestionAnsweringTask(FinetuningTask):
         if not answered:
             return {}
         measure = SCORINGS[self.scoring].measure
-        return {"random_spans": measure(answered, random_spans(answered))}
+        return {"random_spans": measure(answered, metrics.random_spans(answered))}
 
     def fitted(self, prepared, predictions):
         """Returns a copy with the best null threshold for held-out questions."""
@@ -245,7 +221,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return [
             Question(str(number), question, context)
             for number, (question, contexts) in enumerate(zip(*columns, strict=True))
-            for context in each_context(contexts, f"sample {number}")
+            for context in reading.each_context(contexts, f"sample {number}")
         ]
 
     def describe(self, prepared, predictions):
@@ -256,7 +232,7 @@ class QuestionAnsweringTask(FinetuningTask):
         """
         questions = {question.id: question.question for question in prepared.rows}
         answers = _best_contexts(predictions)
-        texts = apply_threshold(answers, self.null_threshold)
+        texts = decoding.apply_threshold(answers, self.null_threshold)
         return [
             {
                 "id": answer.id,
@@ -284,7 +260,7 @@ class QuestionAnsweringTask(FinetuningTask):
         as `nbest_predictions.json`.
         """
         predictions = _best_contexts(predictions)
-        texts = apply_threshold(predictions, self.null_threshold)
+        texts = decoding.apply_threshold(predictions, self.null_threshold)
         path = pathlib.Path(path)
         if path.suffix == ".json":
             write_json(path, texts)

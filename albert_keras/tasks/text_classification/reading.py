@@ -182,21 +182,18 @@ def label_numbers(labels):
 def describe_labels(labels):
     """Returns lines for the log: the rows of each label, and warnings of spellings."""
     counts = collections.Counter(labels)
-    most = [
-        f"{shown(label)} {count}" for label, count in counts.most_common(_SHOWN_LABELS)
-    ]
-    num_more = len(counts) - len(most)
-    lines = [f"labels: {', '.join(most)}" + (f", {num_more} more" if num_more else "")]
+    parts = [f"{shown(label)} {n}" for label, n in counts.most_common(_SHOWN_LABELS)]
+    if num_more := len(counts) - len(parts):
+        parts.append(f"{num_more} more")
     spellings = collections.defaultdict(list)
     for label in sorted(counts):
         spellings[_unified(label)].append(shown(label))
-    for group in spellings.values():
-        if len(group) > 1:
-            lines.append(
-                f"warning: {', '.join(group)} are different labels; give equal ones one "
-                "spelling"
-            )
-    return [*lines, *_misspelt(counts)]
+    warned = [
+        f"warning: {', '.join(group)} are different labels; give equal ones one spelling"
+        for group in spellings.values()
+        if len(group) > 1
+    ]
+    return [f"labels: {', '.join(parts)}", *warned, *_misspelt(counts)]
 
 
 def _misspelt(counts):

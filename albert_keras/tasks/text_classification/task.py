@@ -11,32 +11,10 @@ import numpy as np
 from albert_keras.checks import is_number, shown
 from albert_keras.options import Range, check_unused, option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
+from albert_keras.tasks import metrics
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.metrics import (
-    check_finite_outputs,
-    classification_report,
-    count_ties,
-    entropy,
-    label_ids,
-    log_probabilities,
-    majority_accuracy,
-    predicted_classes,
-    rates_by_label,
-    score,
-)
 from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
-from albert_keras.tasks.text_classification.glue_predictions import (
-    is_glue_file,
-    write_glue_predictions,
-)
-from albert_keras.tasks.text_classification.reading import (
-    Columns,
-    LabelledTexts,
-    describe_labels,
-    each_label,
-    label_numbers,
-    read_labelled_texts,
-)
+from albert_keras.tasks.text_classification import glue_predictions, reading
 from albert_keras.text.tables import TABLE_READERS
 
 # The part of a long text that is kept. `windows` keeps all and averages the outputs.
@@ -69,8 +47,8 @@ class TextTask(FinetuningTask):
             one of columns and task allows several labels per row.
     """
 
-    columns: Columns = Columns()
-    tfds_columns: Columns | None = None
+    columns: reading.Columns = reading.Columns()
+    tfds_columns: reading.Columns | None = None
     metrics_reported: tuple = ("accuracy",)
     long_texts: str = option(
         "part of long texts to read, or `windows` for all", "head", choices=LONG_TEXTS
@@ -143,7 +121,7 @@ class TextTask(FinetuningTask):
         columns = self.columns
         if is_tfds(source):
             columns = self.tfds_columns or columns
-        return read_labelled_texts(
+        return reading.read_labelled_texts(
             source, columns, needs_labels=needs_labels, decoding=self.decoding
         )
 
@@ -213,7 +191,7 @@ class TextTask(FinetuningTask):
         if pairs and optional:
             rule = "samples must have a second text"
             pairs = [labels_or_none(*pairs, [*map(shown, texts)], rule)]
-        return LabelledTexts(texts, None, *pairs)
+        return reading.LabelledTexts(texts, None, *pairs)
 
     def describe(self, prepared, predictions):
         """Returns a dict for each row: its texts, and the columns of `described`."""
@@ -228,7 +206,7 @@ class TextTask(FinetuningTask):
         ]
 
     def has_submission(self, path):
-        return is_glue_file(path)
+        return glue_predictions.is_glue_file(path)
 
     def text_keys(self, rows):
         if rows.pairs is None:
@@ -264,19 +242,11 @@ class TextClassificationTask(TextTask):
     facts: ClassVar[tuple] = ("labels",)
     activation: ClassVar[str | None] = None
 
-    def __post_init__(self):
-        super().__post_init__()
-        if isinstance(self.class_weights, dict):
-            for label, weight in self.class_weights.items():
-                if not (is_number(weight) and 0 <= weight < math.inf):
-                    raise ValueError(
-                        "Class weights must be finite and not negative. "
-                        f"Received: {shown(label)}={shown(weight)}."
-                    )
-
     def for_run(self, rows, tokenizer, labels=None):
         given = self.labels if labels is None else labels
-        labels = tuple(sorted(set(each_label(rows.labels))) if given is None else given)
+        if given is None:
+            given = sorted(set(reading.each_label(rows.labels)))
+        labels = tuple(given)
         if len(labels) == 1:
             raise ValueError(
                 "Classification needs at least two labels. "
@@ -292,8 +262,9 @@ class TextClassificationTask(TextTask):
         return {"labels": targets, "label_weights": weights}
 
     def notes(self, prepared):
-        labels = each_label(prepared.rows.labels or [])
-        return [*(describe_labels(labels) if labels else []), *super().notes(prepared)]
+        labels = reading.each_label(prepared.rows.labels or [])
+        lines = reading.describe_labels(labels) if labels else []
+        return [*lines, *super().notes(prepared)]
 
     def build_model(self, backbone):
         options = {"activation": self.activation} if self.activation else {}
@@ -304,30 +275,29 @@ class TextClassificationTask(TextTask):
 
         if self.label_smoothing:
             return SmoothedCrossentropy(self.label_smoothing)
-        return "auto"
+        return super().losses()
 
     def predict(self, model, prepared, batch_size):
         """Returns logits; of a model with softmax, the logarithms of its outputs."""
         outputs = super().predict(model, prepared, batch_size)
         activation = getattr(model, "activation", None)
         is_softmax = getattr(activation, "__name__", None) == "softmax"
-        return log_probabilities(outputs) if is_softmax else outputs
+        return metrics.log_probabilities(outputs) if is_softmax else outputs
 
     def score(self, prepared, predictions):
         """Returns the task's metrics of logits, their `loss` and `num_examples`.
 
-        Also `majority_accuracy`, of always predicting the most frequent label;
-        `num_predicted_labels`, the number of different predictions; and `num_ties`, the
-        rows where several labels have the greatest logit, of which the first is taken.
+        Also `majority_accuracy`, of always predicting the most frequent label; and
+        `num_predicted_labels`, the number of different predictions.
         """
         targets = self.targets(prepared.rows)
+        chosen = metrics.predicted_classes(predictions)
         return {
-            **score(self.metrics_reported, targets, predictions),
+            **metrics.score(self.metrics_reported, targets, predictions),
             "loss": _loss(targets, predictions),
             "num_examples": len(targets),
-            "majority_accuracy": majority_accuracy(targets),
-            "num_predicted_labels": len(np.unique(predicted_classes(predictions))),
-            "num_ties": count_ties(predictions),
+            "majority_accuracy": metrics.majority_accuracy(targets),
+            "num_predicted_labels": len(np.unique(chosen)),
         }
 
     def described(self, predictions):
@@ -348,12 +318,12 @@ class TextClassificationTask(TextTask):
 
     def write_submission(self, path, prepared, predictions):
         """Writes predictions to a file like `RTE.tsv`, for GLUE's server."""
-        write_glue_predictions(path, self._labels_of(predictions))
+        glue_predictions.write_glue_predictions(path, self._labels_of(predictions))
 
     def report(self, prepared, predictions):
-        return classification_report(
-            self.targets(prepared.rows), predicted_classes(predictions), self.labels
-        )
+        targets = self.targets(prepared.rows)
+        chosen = metrics.predicted_classes(predictions)
+        return metrics.classification_report(targets, chosen, self.labels)
 
     def truths(self, rows):
         return [[label] for label in rows.labels]
@@ -365,14 +335,14 @@ class TextClassificationTask(TextTask):
         counts = np.bincount(arrays["labels"], weights, len(self.labels))
         shares = counts / counts.sum()
         smoothing = self.label_smoothing
-        return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
+        return metrics.entropy((1 - smoothing) * shares + smoothing / len(self.labels))
 
     def targets(self, rows):
         """Returns the class ids of the labels, int32 `(num_rows,)`."""
-        return label_ids(rows.labels, self.labels)
+        return metrics.label_ids(rows.labels, self.labels)
 
     def _labels_of(self, logits):
-        return [self.labels[index] for index in predicted_classes(logits)]
+        return [self.labels[index] for index in metrics.predicted_classes(logits)]
 
     def _class_weights(self, rows):
         counts = collections.Counter(rows.labels)
@@ -380,16 +350,13 @@ class TextClassificationTask(TextTask):
         if weights == "balanced":
             share = len(rows.labels) / len(counts)
             weights = {label: share / count for label, count in counts.items()}
-        unknown = sorted(weights.keys() - set(self.labels))
-        if unknown:
+        are_known = weights.keys() <= set(self.labels)
+        are_numbers = all(is_number(w) and 0 <= w < math.inf for w in weights.values())
+        has_rows = any(weights.get(label, 1.0) for label in counts)
+        if not (are_known and are_numbers and has_rows):
             raise ValueError(
-                f"Class weights must be for the labels {', '.join(self.labels)}. "
-                f"Received: {', '.join(unknown)}."
-            )
-        if not any(weights.get(label, 1.0) for label in counts):
-            raise ValueError(
-                "A label of the training rows must have a class weight that is not 0. "
-                f"Received: {shown(weights)}."
+                "Class weights must be finite, not negative, for the labels "
+                f"{', '.join(self.labels)}, and not all 0. Received: {shown(weights)}."
             )
         return np.array([weights.get(label, 1.0) for label in self.labels], np.float32)
 
@@ -410,7 +377,7 @@ class MultiLabelTask(TextClassificationTask):
             exits.
     """
 
-    columns: Columns = Columns(label="labels", label_separator="|")
+    columns: reading.Columns = reading.Columns(label="labels", label_separator="|")
     metrics_reported: tuple = ("micro_f1", "macro_f1", "subset_accuracy")
 
     several_labels: ClassVar[bool] = True
@@ -435,8 +402,9 @@ class MultiLabelTask(TextClassificationTask):
         """Returns 1.0 for each label that a row has, float32 `(num_rows, num_labels)`."""
         labels = rows.labels
         row_of = np.repeat(np.arange(len(labels)), [*map(len, labels)])
+        ids = metrics.label_ids(reading.each_label(labels), self.labels)
         targets = np.zeros((len(labels), len(self.labels)), np.float32)
-        targets[row_of, label_ids(each_label(labels), self.labels)] = 1.0
+        targets[row_of, ids] = 1.0
         return targets
 
     def score(self, prepared, predictions):
@@ -450,21 +418,14 @@ class MultiLabelTask(TextClassificationTask):
             predicting the most frequent set of labels; and `num_predicted_labels`, the
             number of different sets.
         """
-        from sklearn.metrics import f1_score
-
-        check_finite_outputs(predictions)
+        metrics.check_finite_outputs(predictions)
         targets = self.targets(prepared.rows)
         chosen = predictions > THRESHOLD
-        scores = {
-            f"{average}_f1": float(
-                f1_score(targets > 0, chosen, average=average, zero_division=0.0)
-            )
-            for average in ("micro", "macro")
-        }
         of_target = np.where(targets > 0, predictions, 1 - predictions)
         _, frequencies = np.unique(targets, axis=0, return_counts=True)
         return {
-            **scores,
+            "micro_f1": metrics.f1(targets > 0, chosen, "micro"),
+            "macro_f1": metrics.f1(targets > 0, chosen, "macro"),
             "subset_accuracy": float((targets == chosen).all(axis=1).mean()),
             "loss": float(-np.log(np.maximum(of_target, _LEAST_PROBABILITY)).mean()),
             "num_examples": len(targets),
@@ -491,13 +452,13 @@ class MultiLabelTask(TextClassificationTask):
         chosen = predictions > THRESHOLD
         counts = (array.sum(axis=0) for array in (targets, chosen, targets & chosen))
         labels = list(self.labels)
-        return {"labels": labels, "classes": rates_by_label(labels, *counts)}
+        return {"labels": labels, "classes": metrics.rates_by_label(labels, *counts)}
 
     def prior_loss(self, prepared):
         """Returns the mean entropy of the labels, smoothed as in the loss."""
         shares = prepared.examples.example_arrays["labels"].mean(axis=0)
         shares = (1 - self.label_smoothing) * shares + self.label_smoothing / 2
-        return entropy(np.stack([shares, 1 - shares]))
+        return metrics.entropy(np.stack([shares, 1 - shares]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -508,9 +469,6 @@ class TextRegressionTask(TextTask):
 
     def build_model(self, backbone):
         return self.new_model(backbone, num_classes=1)
-
-    def losses(self):
-        return "auto"
 
     def metrics(self):
         return []
@@ -523,7 +481,7 @@ class TextRegressionTask(TextTask):
         """
         targets = self.targets(prepared.rows)
         return {
-            **score(self.metrics_reported, targets, predictions),
+            **metrics.score(self.metrics_reported, targets, predictions),
             "loss": float(np.mean((predictions[:, 0] - targets) ** 2)),
             "num_examples": len(targets),
             "prior_loss": float(targets.var()),
@@ -536,7 +494,7 @@ class TextRegressionTask(TextTask):
 
     def write_submission(self, path, prepared, predictions):
         """Writes scores to `STS-B.tsv`, for GLUE's server."""
-        write_glue_predictions(path, predictions[:, 0])
+        glue_predictions.write_glue_predictions(path, predictions[:, 0])
 
     def prior_loss(self, prepared):
         """Returns the variance of the numbers."""
@@ -544,7 +502,7 @@ class TextRegressionTask(TextTask):
 
     def targets(self, rows):
         """Returns the numbers, float32 `(num_rows,)`."""
-        return label_numbers(rows.labels)
+        return reading.label_numbers(rows.labels)
 
 
 def _loss(targets, logits):
