@@ -13,7 +13,7 @@ from albert_keras.options import Range, option
 from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
 from albert_keras.tasks.metrics import spearman
-from albert_keras.tasks.reading import as_columns
+from albert_keras.tasks.reading import as_columns, as_rows
 from albert_keras.tasks.text_classification import reading
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8, read_json_lines
@@ -124,11 +124,6 @@ class EmbeddingTask(FinetuningTask):
     # Spearman's correlation, nDCG@10 or the mean cosine, depending on the rows.
     main_metric: ClassVar[str] = "score"
     facts: ClassVar[tuple] = ("vector_dim",)
-
-    def with_columns(self, **changes):
-        """Returns a copy that reads other columns, given as fields of `Columns`."""
-        columns = dataclasses.replace(self.columns, **changes)
-        return dataclasses.replace(self, columns=columns)
 
     def for_run(self, rows, tokenizer, **facts):
         """Returns the task with a tokenizer and the size of a teacher's vectors."""
@@ -295,10 +290,8 @@ class EmbeddingTask(FinetuningTask):
         """Returns a dict of `text` and `embedding`, a list, for each text or query."""
         rows = prepared.rows
         texts = getattr(rows, "texts", None) or [*rows.queries.values()]
-        return [
-            {"text": text, "embedding": predictions[prepared.details[text]].tolist()}
-            for text in texts
-        ]
+        vectors = predictions[[prepared.details[text] for text in texts]]
+        return as_rows({"text": texts, "embedding": vectors.tolist()})
 
     def text_keys(self, rows):
         if isinstance(rows, RetrievalRows):

@@ -21,6 +21,9 @@ from albert_keras.text.text_files import UTF_8, Decoding
 # Prediction keeps no gradients, so larger batches fit.
 _EVALUATION_FACTOR = 2
 
+# Fields of tasks that read tables.
+_COLUMNS = ("columns", "tfds_columns")
+
 # The most epochs by which `least_steps` lengthens a run on a small file.
 MANY_EPOCHS = 50
 
@@ -170,6 +173,21 @@ class FinetuningTask(abc.ABC):
         `facts` are these fields if an earlier run has recorded them; see `run_facts`.
         """
         return dataclasses.replace(self, tokenizer=tokenizer, **facts)
+
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns; the arguments are fields of `Columns`.
+
+        Only for tasks that have `columns`.
+
+        >>> from albert_keras.tasks import TASKS
+        >>> TASKS["imdb"].with_columns(text="review").columns.text
+        'review'
+        """
+        columns = {name: getattr(self, name, None) for name in _COLUMNS}
+        changed = {
+            n: dataclasses.replace(c, **changes) for n, c in columns.items() if c
+        }
+        return dataclasses.replace(self, **changed)
 
     def learner_of(self, model):
         """Returns the Keras model whose `fit` trains `model`. Default: `model`."""

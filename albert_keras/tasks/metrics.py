@@ -42,16 +42,12 @@ def matthews(targets, predictions):
 
 def pearson(targets, predictions):
     """Returns Pearson's correlation; 0.0 if targets or predictions are constant."""
-    from scipy.stats import pearsonr
-
-    return _correlation(pearsonr, targets, predictions)
+    return _correlation("pearsonr", targets, predictions)
 
 
 def spearman(targets, predictions):
     """Returns Spearman's rank correlation; 0.0 if targets or predictions are constant."""
-    from scipy.stats import spearmanr
-
-    return _correlation(spearmanr, targets, predictions)
+    return _correlation("spearmanr", targets, predictions)
 
 
 METRICS = {
@@ -185,7 +181,10 @@ def _is_constant(values):
     return np.ptp(values) <= _ROUNDING * np.abs(values).max()
 
 
-def _correlation(function, *arrays):
+def _correlation(name, *arrays):
+    from scipy import stats
+
     if any(map(_is_constant, arrays)):
         return 0.0
-    return float(function(*(np.asarray(a, np.float64) for a in arrays)).statistic)
+    arrays = (np.asarray(array, np.float64) for array in arrays)
+    return float(getattr(stats, name)(*arrays).statistic)

@@ -13,7 +13,7 @@ from albert_keras.system.files import write_json
 from albert_keras.tasks import reading
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
 from albert_keras.tasks.metrics import majority_accuracy, score
-from albert_keras.text.text_files import UTF_8, check_unicode
+from albert_keras.text.text_files import UTF_8
 from albert_keras.text.tfds import PREFIX
 
 # RACE's folders. The questions are from exams of these schools.
@@ -99,17 +99,14 @@ class MultipleChoiceTask(FinetuningTask):
     def describe(self, prepared, predictions):
         """Returns question or context, options, scores and the best letter of rows."""
         rows = prepared.rows
-        return [
-            {
-                "text": question or context,
-                "options": options,
-                "logits": scores.tolist(),
-                "label": LETTERS[scores.argmax()],
-            }
-            for context, question, options, scores in zip(
-                rows.articles, rows.questions, rows.options, predictions, strict=True
-            )
-        ]
+        texts = zip(rows.articles, rows.questions, strict=True)
+        columns = {
+            "text": [question or context for context, question in texts],
+            "options": rows.options,
+            "logits": predictions.tolist(),
+            "label": [LETTERS[position] for position in predictions.argmax(-1)],
+        }
+        return reading.as_rows(columns)
 
     def truths(self, rows):
         return [[LETTERS[position]] for position in rows.answers]
@@ -239,8 +236,6 @@ def _questions_of(row, where):
                 "and an article, if any, which are texts. "
                 f"Received: {where}: {question!r:.80}, {options!r:.80}, {article!r:.80}."
             )
-        for text in texts:
-            check_unicode(text, where, "strict", None)
         yield article, question, options, _answer_index(answer, len(options), where)
 
 

@@ -92,7 +92,6 @@ def tag_words(model, sentences):
     ```
     """
     check_kind(model, "AlbertTokenClassifier")
-    check_is_list("sentences", sentences)
     return _described(model, sentences)
 
 

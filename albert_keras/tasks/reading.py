@@ -53,6 +53,12 @@ def as_columns(samples, *names, optional=None):
     return [list(column) for column in zip(*rows, strict=True)]
 
 
+def as_rows(columns):
+    """Returns a dict of columns as a list with a dict for each row."""
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def _parts_of(sample, names, optional):
     """Returns the parts of a sample in the order of `names`, None for an absent part."""
     required = tuple(keys for keys in names if keys != optional)

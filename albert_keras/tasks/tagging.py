@@ -15,7 +15,7 @@ from albert_keras.preprocessors.tagged_words import align_tags, gather_words, wo
 from albert_keras.system.files import atomic_path
 from albert_keras.tasks import entities, metrics, reading
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe, files_of
-from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
+from albert_keras.text.text_files import UTF_8, read_lines
 
 _DOCUMENT_START = "-DOCSTART-"
 WORD_KEYS = ("tokens", "words")
@@ -92,35 +92,21 @@ class TaggingTask(FinetuningTask):
 
     def for_run(self, rows, tokenizer, labels=None, default=None):
         labels = labels or self.labels or sorted(set(itertools.chain(*rows.tags)))
-        return dataclasses.replace(
-            self,
-            labels=tuple(labels),
-            default=default or self.default or default_tag(rows.tags),
-            tokenizer=tokenizer,
-        )
+        default = default or self.default or default_tag(rows.tags)
+        return super().for_run(rows, tokenizer, labels=tuple(labels), default=default)
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`. A long sentence gives several examples."""
-        tag_ids = rows.tags and [
-            metrics.label_ids(tags, self.labels) for tags in rows.tags
-        ]
-        examples = align_tags(
-            self.tokenizer.encoder,
-            rows.words,
-            tag_ids,
-            sequence_length=self.recipe.sequence_length,
-        )
+        tag_ids = rows.tags and [metrics.label_ids(t, self.labels) for t in rows.tags]
+        columns, options = (rows.words, tag_ids), self.packing_options()
+        examples = align_tags(self.tokenizer.encoder, *columns, **options)
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
         from albert_keras.models import AlbertTokenClassifier
 
-        return AlbertTokenClassifier(
-            backbone,
-            len(self.labels),
-            dropout=self.recipe.classifier_dropout,
-            labels=self.labels,
-        )
+        options = {"dropout": self.recipe.classifier_dropout, "labels": self.labels}
+        return AlbertTokenClassifier(backbone, len(self.labels), **options)
 
     def predict(self, model, prepared, batch_size):
         """Returns the `PredictedTags` of words."""
@@ -169,10 +155,8 @@ class TaggingTask(FinetuningTask):
     def _ids_of(self, prepared, predictions):
         """Returns the target and the predicted tag ids, each int32 `(num_words,)`."""
         columns = (prepared.rows.tags, predictions.tags)
-        return [
-            metrics.label_ids([*itertools.chain(*tags)], self.labels)
-            for tags in columns
-        ]
+        flat = ([*itertools.chain(*tags)] for tags in columns)
+        return [metrics.label_ids(tags, self.labels) for tags in flat]
 
     def rows_of(self, samples):
         """Returns `TaggedSentences` of lists of words or of texts; see `words_of`.
@@ -293,18 +277,18 @@ def write_tagged(path, words, predictions, tags=None):
         tags: Targets, lists of the same lengths, or None.
     """
     columns = [words, predictions] if tags is None else [words, tags, predictions]
-    rows = []
+    lines = []
     for sentence in zip(*columns, strict=True):
-        rows.extend([*zip(*sentence, strict=True), ()])
+        lines += ["\t".join(row) for row in zip(*sentence, strict=True)]
+        lines.append("")
     for word in itertools.chain(*words):
-        if any(mark in word for mark in "\t\r\n"):
+        if re.search(r"[\t\r\n]", word):
             raise ValueError(
                 "A word in columns must not hold a tab or a line break. "
                 f"Received: {word!r}."
             )
     with atomic_path(path) as temporary:
-        lines = ["\t".join(row) + "\n" for row in rows]
-        temporary.write_text("".join(lines), "utf-8")
+        temporary.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def _read_columns(path, lines):
@@ -334,20 +318,16 @@ def _read_columns(path, lines):
 def _sentence_of(place, row, tag_keys):
     """Returns the place, words and tags (or None) of a JSON object."""
     words, tags = reading.first_of(row, WORD_KEYS), reading.first_of(row, tag_keys)
-    columns = [words] if tags is None else [words, tags]
+    columns = [(words, str)] if tags is None else [(words, str), (tags, str | int)]
     if not words or not all(
         isinstance(column, list)
         and len(column) == len(words)
-        and all(isinstance(each, str | int) and str(each) for each in column)
-        for column in columns
+        and all(isinstance(each, kinds) and str(each) for each in column)
+        for column, kinds in columns
     ):
         raise ValueError(
             f"Each row must have {' or '.join(WORD_KEYS)}, a list of texts that are not "
             f"empty, and {' or '.join(tag_keys)}, a list of as many tags, or none. "
             f"Received: {place}: {shown(row)}."
         )
-    words, *tags = (
-        [check_unicode(str(each), place, "strict", None) for each in column]
-        for column in columns
-    )
-    return place, words, tags[0] if tags else None
+    return place, words, tags and [*map(str, tags)]

@@ -1,6 +1,5 @@
 """Decoder of answers: from the scores of windows to texts and null scores."""
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -192,10 +191,9 @@ def _candidates_of(questions, windows, found, num_best):
     numbers = np.arange(len(questions) + 1)
     bounds = np.searchsorted(windows.question_of[window_of][order], numbers).tolist()
     spans = list(zip(starts, ends, scores, strict=True))
-    for question, (begin, end) in zip(
-        questions, itertools.pairwise(bounds), strict=True
-    ):
-        yield best_candidates(question.context, spans[begin:end], num_best)
+    for number, question in enumerate(questions):
+        found = spans[bounds[number] : bounds[number + 1]]
+        yield best_candidates(question.context, found, num_best)
 
 
 def best_candidates(context, positions, num_best):

@@ -82,11 +82,8 @@ def _read_table(path, decoding):
     """Yields the place (for errors), contexts and JSON object of each question."""
     rows = read_table(path, columns=("question", "context"), decoding=decoding)
     for number, row in rows:
-        yield (
-            f"{path}, line {number}",
-            row["context"],
-            {**row, "id": row.get("id") or str(number), "answers": []},
-        )
+        entry = {**row, "id": row.get("id") or str(number), "answers": []}
+        yield f"{path}, line {number}", row["context"], entry
 
 
 def _read_tfds(source, decoding):
@@ -114,14 +111,10 @@ def _read_question(entry, place):
     """Returns a `Question` without its context."""
     entry = {"answers": [], "is_impossible": False, **entry}
     check_json(entry, _QUESTION, f"{place}, question {entry.get('id')!r}")
-    for answer in entry["answers"]:
-        # Not `check_json`: CMRC 2018 has -1 for unknown positions.
-        if type(answer.get("answer_start")) is not int:
-            raise ValueError(
-                "`answer_start` must be an integer. Received: "
-                f"{shown(answer)} in '{place}', question {entry['id']!r}."
-            )
-    answers = tuple((each["text"], each["answer_start"]) for each in entry["answers"])
+    # -1, as in CMRC 2018, is an unknown position.
+    answers = tuple(
+        (each["text"], int(each.get("answer_start", -1))) for each in entry["answers"]
+    )
     return Question(
         entry["id"], entry["question"], None, answers, entry["is_impossible"]
     )

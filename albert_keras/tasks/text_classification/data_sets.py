@@ -12,7 +12,8 @@ from albert_keras.tasks.text_classification.task import (
 # Labels are in the order of the original's logits.
 _BINARY = ("0", "1")
 _ENTAILMENT = ("entailment", "not_entailment")
-_SENTENCES = Columns("sentence1", "label", "sentence2")
+_PAIR = ("sentence1", "sentence2")
+_SENTENCES = Columns(_PAIR[0], "label", _PAIR[1])
 
 _CLUE_FILES = files_of("train.json", "dev.json", "test.json")
 
@@ -30,7 +31,7 @@ _TABLE_14 = {
 }
 
 
-def _glue(name, columns, tfds_columns=None, dropout=0.0, starts_from=None, **options):
+def _glue(name, columns, dropout=0.0, starts_from=None, **options):
     """Returns the task of a data set of GLUE; all have the length 512 in table 14."""
     kind = TextRegressionTask
     if name != "sts-b":
@@ -39,13 +40,7 @@ def _glue(name, columns, tfds_columns=None, dropout=0.0, starts_from=None, **opt
         *_TABLE_14[name], sequence_length=512, dropout=dropout, starts_from=starts_from
     )
     tfds_name = f"glue/{name.replace('-', '')}"
-    return kind(
-        recipe,
-        tfds_name=tfds_name,
-        columns=columns,
-        tfds_columns=tfds_columns,
-        **options,
-    )
+    return kind(recipe, tfds_name=tfds_name, columns=columns, **options)
 
 
 def _indexed(text, pair=None):
@@ -58,35 +53,35 @@ GLUE = {
         "cola",
         # The files have no header.
         Columns("sentence", header=("source", "label", "mark", "sentence")),
-        _indexed("sentence"),
+        tfds_columns=_indexed("sentence"),
         metrics_reported=("matthews", "accuracy"),
     ),
-    "sst-2": _glue("sst-2", Columns("sentence"), _indexed("sentence")),
+    "sst-2": _glue("sst-2", Columns("sentence"), tfds_columns=_indexed("sentence")),
     "mrpc": _glue(
         "mrpc",
         Columns("#1 String", "Quality", "#2 String"),
-        _indexed("sentence1", "sentence2"),
+        tfds_columns=_indexed(*_PAIR),
         starts_from="mnli",
         metrics_reported=("accuracy", "f1"),
     ),
     "sts-b": _glue(
         "sts-b",
         Columns("sentence1", "score", "sentence2"),
-        _SENTENCES,
+        tfds_columns=_SENTENCES,
         starts_from="mnli",
     ),
     "qqp": _glue(
         "qqp",
         # The training file has a few incomplete rows, which the original skips too.
         Columns("question1", "is_duplicate", "question2", skips_broken=True),
-        _indexed("question1", "question2"),
+        tfds_columns=_indexed("question1", "question2"),
         dropout=0.1,
         metrics_reported=("accuracy", "f1"),
     ),
     "mnli": _glue(
         "mnli",
         Columns("sentence1", "gold_label", "sentence2"),
-        Columns("premise", "label", "hypothesis"),
+        tfds_columns=Columns("premise", "label", "hypothesis"),
         labels=("contradiction", "entailment", "neutral"),
         files={
             "train": "train.tsv",
@@ -100,7 +95,7 @@ GLUE = {
     "rte": _glue(
         "rte", _SENTENCES, dropout=0.1, starts_from="mnli", labels=_ENTAILMENT
     ),
-    "wnli": _glue("wnli", _SENTENCES, _indexed("sentence1", "sentence2"), dropout=0.1),
+    "wnli": _glue("wnli", _SENTENCES, tfds_columns=_indexed(*_PAIR), dropout=0.1),
 }
 # Diagnostics without labels, which a run of MNLI predicts.
 GLUE["ax"] = dataclasses.replace(

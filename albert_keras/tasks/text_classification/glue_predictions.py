@@ -5,24 +5,15 @@ import numpy as np
 from albert_keras.system.files import atomic_path
 from albert_keras.tasks.metrics import check_finite_outputs
 
-_NUMBERS = ("0", "1")
 _THREE = ("entailment", "neutral", "contradiction")
-_TWO = ("entailment", "not_entailment")
 
 # The files of a submission to gluebenchmark.com, and their possible answers. None stands
 # for scores in [0, 5]. AX are the diagnostics, which a model for MNLI predicts.
 GLUE_ANSWERS = {
-    "CoLA": _NUMBERS,
-    "SST-2": _NUMBERS,
-    "MRPC": _NUMBERS,
+    **dict.fromkeys(("CoLA", "SST-2", "MRPC", "QQP", "WNLI"), ("0", "1")),
+    **dict.fromkeys(("QNLI", "RTE"), ("entailment", "not_entailment")),
+    **dict.fromkeys(("MNLI-m", "MNLI-mm", "AX"), _THREE),
     "STS-B": None,
-    "QQP": _NUMBERS,
-    "MNLI-m": _THREE,
-    "MNLI-mm": _THREE,
-    "QNLI": _TWO,
-    "RTE": _TWO,
-    "WNLI": _NUMBERS,
-    "AX": _THREE,
 }
 _GREATEST_SCORE = 5.0
 

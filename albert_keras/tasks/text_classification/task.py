@@ -13,7 +13,7 @@ from albert_keras.options import Range, check_unused, option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks import metrics
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
+from albert_keras.tasks.reading import as_columns, as_rows, is_tfds, labels_or_none
 from albert_keras.tasks.text_classification import glue_predictions, reading
 from albert_keras.text.tables import TABLE_READERS
 
@@ -104,18 +104,6 @@ class TextTask(FinetuningTask):
         dropout = self.recipe.classifier_dropout
         return kind(backbone, num_classes, dropout=dropout, **options)
 
-    def with_columns(self, **changes):
-        """Returns a copy that reads other columns; the arguments are fields of `Columns`.
-
-        >>> from albert_keras.tasks import TASKS
-        >>> TASKS["imdb"].with_columns(text="review").columns.text
-        'review'
-        """
-        columns = {"columns": dataclasses.replace(self.columns, **changes)}
-        if self.tfds_columns:
-            columns["tfds_columns"] = dataclasses.replace(self.tfds_columns, **changes)
-        return dataclasses.replace(self, **columns)
-
     def read(self, source, *, needs_labels=True):
         """Returns `LabelledTexts`."""
         columns = self.columns
@@ -131,13 +119,8 @@ class TextTask(FinetuningTask):
         if self.long_texts == "windows":
             examples, row_of = split_texts(encoder, rows.texts, sequence_length=length)
         else:
-            examples = pack_texts(
-                encoder,
-                rows.texts,
-                rows.pairs,
-                sequence_length=length,
-                truncation=self.long_texts,
-            )
+            options = {"sequence_length": length, "truncation": self.long_texts}
+            examples = pack_texts(encoder, rows.texts, rows.pairs, **options)
             row_of = np.arange(len(rows.texts))
         if rows.labels is not None:
             arrays = self.label_arrays(rows, training).items()
@@ -181,17 +164,15 @@ class TextTask(FinetuningTask):
         Dicts have the names of the task's columns, or `text` and `text_pair`. A
         classifier that does not record what it was trained on takes texts and pairs.
         """
-        names = [(self.columns.text, "text")]
-        if self.columns.pair:
-            names.append((self.columns.pair, "text_pair"))
-        elif self.long_texts == "head":
-            names.append(("text_pair",))
-        optional = None if self.columns.pair else ("text_pair",)
-        texts, *pairs = as_columns(samples, *names, optional=optional)
-        if pairs and optional:
-            rule = "samples must have a second text"
-            pairs = [labels_or_none(*pairs, [*map(shown, texts)], rule)]
-        return reading.LabelledTexts(texts, None, *pairs)
+        names = [(self.columns.text, "text"), (self.columns.pair, "text_pair")]
+        optional = None if self.columns.pair else names[1]
+        if self.long_texts != "head":
+            # Other parts than the beginning are those of single texts.
+            return reading.LabelledTexts(*as_columns(samples, names[0]), None)
+        texts, pairs = as_columns(samples, *names, optional=optional)
+        rule = "samples must have a second text"
+        pairs = labels_or_none(pairs, [*map(shown, texts)], rule)
+        return reading.LabelledTexts(texts, None, pairs)
 
     def describe(self, prepared, predictions):
         """Returns a dict for each row: its texts, and the columns of `described`."""
@@ -199,11 +180,7 @@ class TextTask(FinetuningTask):
         columns = {"text": rows.texts}
         if rows.pairs:
             columns["text_pair"] = rows.pairs
-        columns |= self.described(predictions)
-        return [
-            dict(zip(columns, row, strict=True))
-            for row in zip(*columns.values(), strict=True)
-        ]
+        return as_rows({**columns, **self.described(predictions)})
 
     def has_submission(self, path):
         return glue_predictions.is_glue_file(path)
