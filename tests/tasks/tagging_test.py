@@ -39,13 +39,10 @@ def test_entities(tokenizer, tmp_path):
     assert row["entities"][0]["score"] == np.mean(predictions.probabilities[0][3:5])
     task.write_submission(tmp_path / "tags.txt", prepared, predictions)
     assert read_tagged(tmp_path / "tags.txt") == ROWS
-    samples = [
-        "Ann  left",
-        ["Ann", "left"],
-        {"tokens": ["Ann", "left"], "tags": [1, 2]},
-    ]
-    assert task.rows_of(samples).words == [["Ann", "left"]] * 3
-    with pytest.raises(ValueError, match="dict with tokens or words. Received: .*Ann"):
+    named = {"tokens": ["Ann", "left"], "tags": [1, 2]}
+    rows = task.rows_of(["Ann  left", ["Ann", "left"], named])
+    assert rows.words == [["Ann", "left"]] * 3
+    with pytest.raises(ValueError, match="have tokens, in a tuple or a dict. .*Ann"):
         task.rows_of([{"text": "Ann"}])
     with pytest.raises(ValueError, match="str or a list of words. Received: .*Ann"):
         task.rows_of([["Ann", 1]])

@@ -1,10 +1,10 @@
 """Decoding of answers, against a search of all spans and rule by rule."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
@@ -28,23 +28,16 @@ CONTEXTS = [
 @pytest.fixture(scope="module")
 def windows_of_letters():
     encoder = WordPieceEncoder(TOKENS, lowercase=True)
-    return make(CONTEXTS, encoder, sequence_length=13, doc_stride=3)
+    return make(CONTEXTS, encoder)
 
 
-def make(contexts, encoder, sequence_length=13, doc_stride=3):
+def make(contexts, encoder):
     questions = [
         Question(f"q{n}", "a b"[: 2 * n + 1], context)
         for n, context in enumerate(contexts)
     ]
-    windows = make_windows(
-        questions,
-        encoder,
-        sequence_length=sequence_length,
-        doc_stride=doc_stride,
-        max_question_length=5,
-        with_answers=False,
-    )
-    return questions, windows
+    lengths = {"sequence_length": 13, "doc_stride": 3, "max_question_length": 5}
+    return questions, make_windows(questions, encoder, **lengths, with_answers=False)
 
 
 def random_logits(windows, seed, length=16, step=None):
@@ -161,64 +154,41 @@ def check_equals_search(questions, windows, batch, **arguments):
 def test_logits_equal_a_search(
     windows_of_letters, seed, max_answer_length, num_best, step
 ):
-    questions, windows = windows_of_letters
-    batch = random_logits(windows, seed, step=step)
-    check_equals_search(
-        questions,
-        windows,
-        batch,
-        max_answer_length=max_answer_length,
-        num_best=num_best,
-    )
+    options = {"max_answer_length": max_answer_length, "num_best": num_best}
+    batch = random_logits(windows_of_letters[1], seed, step=step)
+    check_equals_search(*windows_of_letters, batch, **options)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("max_answer_length", "num_best"), [(30, 20), (2, 5)])
 def test_beams_equal_a_search(windows_of_letters, seed, max_answer_length, num_best):
-    questions, windows = windows_of_letters
-    answers = check_equals_search(
-        questions,
-        windows,
-        random_beams(windows, seed),
-        max_answer_length=max_answer_length,
-        num_best=num_best,
-    )
+    options = {"max_answer_length": max_answer_length, "num_best": num_best}
+    batch = random_beams(windows_of_letters[1], seed)
+    answers = check_equals_search(*windows_of_letters, batch, **options)
     assert any(answer.text for answer in answers)
 
 
-def test_every_answer_is_cut_from_its_context():
+def test_candidates_are_texts_of_the_context_with_probabilities():
     encoder = load_tokenizer("albert_nano_en").encoder
     questions, windows = make(CONTEXTS, encoder)
-    for seed in range(20):
-        for answer, question in zip(
-            decode_answers(questions, windows, [random_logits(windows, seed)]),
-            questions,
-            strict=True,
-        ):
-            assert answer.text == answer.candidates[0].text
-            texts = [candidate.text for candidate in answer.candidates]
-            assert len(set(texts)) == len(texts) <= 20
-            for text, start, _, _ in answer.candidates:
-                assert text.strip() == text != ""
-                assert question.context[start : start + len(text)] == text
-            probabilities = [candidate.probability for candidate in answer.candidates]
-            assert sum(probabilities) == pytest.approx(1.0)
-            assert probabilities == sorted(probabilities, reverse=True)
-            first, *_, last = answer.candidates
-            ratio = math.exp(first.score - last.score)
-            assert first.probability / last.probability == pytest.approx(ratio)
+    answers = decode_answers(questions, windows, [random_logits(windows, 3)])
+    for answer, question in zip(answers, questions, strict=True):
+        assert answer.text == answer.candidates[0].text
+        for text, start, _, _ in answer.candidates:
+            assert text.strip() == text != ""
+            assert question.context[start : start + len(text)] == text
+        probabilities = [candidate.probability for candidate in answer.candidates]
+        scores = np.array([candidate.score for candidate in answer.candidates])
+        assert probabilities == pytest.approx(softmax(scores))
 
 
-def test_scores_outside_of_the_context_are_ignored(windows_of_letters):
+def test_scores_of_padding_are_ignored(windows_of_letters):
     questions, windows = windows_of_letters
     rows, outputs = random_logits(windows, seed=4)
-    whole = decode_answers(questions, windows, [(rows, outputs)])
-    mask = windows.examples.padded(rows, 16)["answer_mask"]
     is_padding = np.arange(16) >= windows.examples.lengths[:, np.newaxis]
-    for outside, value in ((mask == 0, 99.0), (mask == 0, -1e30), (is_padding, np.nan)):
-        changed = {n: np.where(outside, value, s) for n, s in outputs.items()}
-        # The padding is no one's; of the window itself all must be numbers.
-        assert decode_answers(questions, windows, [(rows, changed)]) == whole
+    changed = {n: np.where(is_padding, np.nan, s) for n, s in outputs.items()}
+    whole = decode_answers(questions, windows, [(rows, outputs)])
+    assert decode_answers(questions, windows, [(rows, changed)]) == whole
 
 
 def test_no_valid_span_gives_no_answer(windows_of_letters):
@@ -246,8 +216,8 @@ def test_scores_that_are_not_finite(windows_of_letters, name, value):
     make_batch = random_logits if name == "end_logits" else random_beams
     rows, outputs = make_batch(windows, seed=2)
     outputs[name][-1] = value
-    message = f"Received: {name} with {value} for question 'q4'. The model has"
-    with pytest.raises(ValueError, match=message):
+    last = len(rows) - 2
+    with pytest.raises(ValueError, match=f"in 1 of {last + 1} rows, first {last}"):
         decode_answers(
             questions, windows, [(rows[1:], {n: s[1:] for n, s in outputs.items()})]
         )

@@ -66,15 +66,14 @@ def test_folder_of_text_files(tmp_path):
     }
     for name, content in files.items():
         write(tmp_path / name, content)
+    with pytest.raises(ValueError, match="folder of .txt files for each label"):
+        read_labelled_texts(tmp_path / "neg")
     rows = read_labelled_texts(tmp_path)
     assert rows == (["dull", "fine", "good\nfun\n"], ["neg", "pos", "pos"], None, 0)
     write(tmp_path / "neg" / "4_2.txt", "")
     with pytest.raises(
         ValueError, match="have a `text`. Received: .*', neg/4_2.txt, where it"
     ):
-        read_labelled_texts(tmp_path)
-    (tmp_path / "neg" / "4_2.txt").write_bytes(b"a\xff")
-    with pytest.raises(ValueError, match="UTF-8. Received: '.*neg/4_2.txt', .* byte 1"):
         read_labelled_texts(tmp_path)
 
 
@@ -89,11 +88,6 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
         ValueError, match="have a `same`. Received: .*', line 2, where it"
     ):
         read_labelled_texts(path, PAIRS)
-    path = write(path, f"{head}Who?\n")
-    with pytest.raises(
-        ValueError, match="least one whole row. .*a.tsv', with 1 broken"
-    ):
-        read_labelled_texts(path, broken)
     path = write(path, f"{head}Who?\na\tb\t0\tc\nd\te\t1\n")
     assert read_labelled_texts(path, broken) == (["d"], ["1"], ["e"], 2)
     # A column that is not there is no broken row.
@@ -125,13 +119,8 @@ def test_incomplete_rows_are_kept_for_prediction(tmp_path):
     ("content", "message"),
     [
         ("", "least one whole row. Received: '.*a.tsv', with 0 broken"),
-        ("text\tlabel\n", "least one whole row"),
-        (
-            "review\tlabel\nfine\t1\n",
-            "include `text`, `label`. .*line 1, has review, label. Name yours by `--text",
-        ),
+        ("review\tlabel\nfine\t1\n", "include `text`, `label`. .* has review, label"),
         ("text\tlabel\nfine\t1\nbad\n", "have a `label`. Received: '.*a.tsv', line 3"),
-        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, where"),
         ("text\tlabel\n \t1\n", "have a `text`. Received: '.*a.tsv', line 2, where"),
     ],
 )
@@ -139,11 +128,6 @@ def test_incomplete_files(tmp_path, content, message):
     path = write(tmp_path / "a.tsv", content)
     with pytest.raises(ValueError, match=message):
         read_labelled_texts(path)
-
-
-def test_a_folder_without_texts(tmp_path):
-    with pytest.raises(ValueError, match="folder of .txt files for each label"):
-        read_labelled_texts(tmp_path)
 
 
 def test_several_labels_a_row(tmp_path):
@@ -160,20 +144,6 @@ def test_several_labels_a_row(tmp_path):
         ValueError, match="one `labels`. Received: .*line 2, with a list"
     ):
         read_labelled_texts(path, Columns(label="labels"))
-    # A row without labels has an empty list.
-    path = write(path, '{"text": "a", "labels": null}')
-    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 1, where"):
-        read_labelled_texts(path, columns)
-
-
-def test_rows_of_json_lines_without_a_column(tmp_path):
-    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "b", "label": 1}\n')
-    with pytest.raises(
-        ValueError, match="`label`. Received: .*line 1, with text. Leave"
-    ):
-        read_labelled_texts(path)
-    rows = read_labelled_texts(path, Columns(skips_broken=True))
-    assert rows == (["b"], ["1"], None, 1)
 
 
 def test_label_numbers():
