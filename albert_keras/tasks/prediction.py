@@ -92,6 +92,7 @@ def tag_words(model, sentences):
     ```
     """
     check_kind(model, "AlbertTokenClassifier")
+    check_is_list("sentences", sentences)
     return _described(model, sentences)
 
 

@@ -241,7 +241,7 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
         keys = (tag_feature,) if is_tfds else _TAG_KEYS
         rows = reading.read_json_rows(path, decoding)
         # TFDS ends the splits of CoNLL 2003 with an empty sentence.
-        rows = (row for row in rows if not is_tfds or row[1].get(tag_feature) != [])
+        rows = (r for r in rows if not is_tfds or reading.first_of(r[1], WORD_KEYS))
         sentences = (_sentence_of(*row, keys) for row in rows)
     else:
         lines = read_lines(path, decoding)
