@@ -219,10 +219,10 @@ def _num_positions(folder):
     """Returns the number of positions of a checkpoint's model, by default 512."""
     file = pathlib.Path(folder, "config.json")
     stated = read_json(file) if file.is_file() else {}
-    inner = stated.get("config")
-    if isinstance(inner, dict):
-        return inner.get("max_sequence_length") or DEFAULT_LENGTH
-    return stated.get("max_position_embeddings") or DEFAULT_LENGTH
+    if isinstance(stated.get("config"), dict):
+        stated = stated["config"]
+    names = ("max_sequence_length", "max_position_embeddings")
+    return next((stated[name] for name in names if stated.get(name)), DEFAULT_LENGTH)
 
 
 def map_columns(function, samples):

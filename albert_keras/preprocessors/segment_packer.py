@@ -89,10 +89,8 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
         special = self.cls_token_id, self.sep_token_id
         offsets, packed = packing.pack_segments(texts, *special)
         padding = {"token_ids": self.pad_token_id, "segment_ids": 0}
-        rows = (
-            packing.pad_rows(offsets, packed[name], self.sequence_length, number)
-            for name, number in padding.items()
-        )
-        return tuple(
-            keras.ops.convert_to_tensor(ids[0] if is_single else ids) for ids in rows
-        )
+        tensors = []
+        for name, number in padding.items():
+            ids = packing.pad_rows(offsets, packed[name], self.sequence_length, number)
+            tensors.append(keras.ops.convert_to_tensor(ids[0] if is_single else ids))
+        return tuple(tensors)

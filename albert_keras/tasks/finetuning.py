@@ -21,9 +21,6 @@ from albert_keras.text.text_files import UTF_8, Decoding
 # Prediction keeps no gradients, so larger batches fit.
 _EVALUATION_FACTOR = 2
 
-# Fields of tasks that read tables.
-_COLUMNS = ("columns", "tfds_columns")
-
 # The most epochs by which `least_steps` lengthens a run on a small file.
 MANY_EPOCHS = 50
 
@@ -183,7 +180,7 @@ class FinetuningTask(abc.ABC):
         >>> TASKS["imdb"].with_columns(text="review").columns.text
         'review'
         """
-        columns = {name: getattr(self, name, None) for name in _COLUMNS}
+        columns = {n: getattr(self, n, None) for n in ("columns", "tfds_columns")}
         changed = {
             n: dataclasses.replace(c, **changes) for n, c in columns.items() if c
         }

@@ -244,8 +244,7 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
         rows = (r for r in rows if not is_tfds or reading.first_of(r[1], WORD_KEYS))
         sentences = (_sentence_of(*row, keys) for row in rows)
     else:
-        lines = read_lines(path, decoding)
-        sentences = _read_columns(path, lines)
+        sentences = _read_columns(path, read_lines(path, decoding))
     sentences = list(sentences)
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")

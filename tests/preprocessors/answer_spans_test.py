@@ -50,13 +50,9 @@ def find(questions, encoder):
 
 def test_chinese_answers_by_the_character(words):
     start = CONTEXT.index("北京")
-    questions = [
-        ask(("北京大学", start)),
-        ask(("京", start + 1)),
-        ask(("学", start + 3)),
-    ]
-    texts, *_ = find(questions, words)
-    assert texts == ["北京大学", "京", "学"]
+    answers = [("北京大学", start), ("京", start + 1), ("学", start + 3)]
+    texts, *_ = find([ask(answer) for answer in answers], words)
+    assert texts == [text for text, _ in answers]
 
 
 def test_every_span_of_words_is_found(encoder):

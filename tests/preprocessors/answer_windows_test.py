@@ -1,19 +1,11 @@
 """Windows of contexts, against the original's rules, and positions of answers."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from albert_keras.preprocessors.answer_spans import (
-    IN_NO_WINDOW,
-    NOT_IN_CONTEXT,
-    Question,
-)
+from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
-from albert_keras.tokenizers import (
-    WordPieceEncoder,
-)
+from albert_keras.tokenizers import WordPieceEncoder
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz"]
 CLS, SEP = 2, 3
@@ -36,9 +28,7 @@ def ask(num_question=3, num_context=20, *answers, name="q", **more):
 
 
 def rows_of(windows, values):
-    return [
-        values[a:b].tolist() for a, b in itertools.pairwise(windows.examples.offsets)
-    ]
+    return [part.tolist() for part in np.split(values, windows.examples.offsets[1:-1])]
 
 
 def plain_windows(num_tokens, room, stride):
@@ -71,14 +61,9 @@ def is_max_context(windows, index, token):
 def test_windows_of_the_original(encoder, doc_stride, max_question_length):
     sizes = [(3, 20), (5, 0), (0, 31), (9, 14), (1, 9), (2, 8), (3, 7), (4, 1)]
     questions = [ask(*size, name=str(i)) for i, size in enumerate(sizes)]
-    received = make_windows(
-        questions,
-        encoder,
-        sequence_length=15,
-        doc_stride=doc_stride,
-        max_question_length=max_question_length,
-        with_answers=False,
-    )
+    lengths = {"doc_stride": doc_stride, "max_question_length": max_question_length}
+    lengths = {"sequence_length": 15, **lengths}
+    received = make_windows(questions, encoder, **lengths, with_answers=False)
     expected, question_of, context_places, max_context = [], [], [], []
     for i, (num_question, num_context) in enumerate(sizes):
         kept = min(num_question, max_question_length)
@@ -112,9 +97,8 @@ def test_gold_positions_cut_the_gold_text(encoder):
         context = letters(60, name)
         text = context[2 * first : 2 * (first + length) - 1]
         questions.append(Question(str(name), "a b", context, ((text, 2 * first),)))
-    windows = make_windows(
-        questions, encoder, sequence_length=24, doc_stride=5, max_question_length=3
-    )
+    lengths = {"sequence_length": 24, "doc_stride": 5, "max_question_length": 3}
+    windows = make_windows(questions, encoder, **lengths)
     assert windows.lost == {}
     arrays = windows.examples.example_arrays
     found = set()
@@ -141,12 +125,15 @@ def test_questions_with_lost_answers_are_left_out(encoder):
     ]
     arguments = {"sequence_length": 13, "doc_stride": 3, "max_question_length": 4}
     windows = make_windows(questions, encoder, **arguments)
-    assert windows.lost == {NOT_IN_CONTEXT: 2, IN_NO_WINDOW: 1}
+    assert windows.lost == {"text not in the context": 2, "whole in no window": 1}
     assert windows.num_mended == 1
     assert windows.question_of.tolist() == [2] * 5
     assert windows.examples.num_examples == 5
-    every = make_windows(questions, encoder, with_answers=False, **arguments)
-    assert np.bincount(every.question_of).tolist() == [5] * 4
+    for options in ({"with_answers": False}, {"drops_lost": False}):
+        every = make_windows(questions, encoder, **options, **arguments)
+        assert np.bincount(every.question_of).tolist() == [5] * 4
+    is_impossible = every.examples.example_arrays["is_impossible"]
+    assert set(every.question_of[is_impossible == 0]) == {2}
     nothing = make_windows(questions[:1], encoder, **arguments)
     assert nothing.examples.num_examples == 0
     assert len(nothing.context_starts) == 0
@@ -155,10 +142,7 @@ def test_questions_with_lost_answers_are_left_out(encoder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"sequence_length": 16},
-            "must have room for context .*sequence_length=16, max_question_length=13",
-        ),
+        ({"sequence_length": 16}, "room for context .*=16, max_question_length=13"),
         ({"doc_stride": 0}, "`doc_stride` must be a positive integer.*doc_stride=0"),
         ({"max_question_length": -1}, "`max_question_length` .*=-1"),
         ({"sequence_length": 9.5}, "`sequence_length` .*=9.5"),
@@ -170,14 +154,8 @@ def test_impossible_lengths(encoder, arguments, message):
 
 
 def test_masks_and_segments(encoder):
-    windows = make_windows(
-        [ask(2, 5)],
-        encoder,
-        sequence_length=8,
-        doc_stride=4,
-        max_question_length=3,
-        with_answers=False,
-    )
+    lengths = {"sequence_length": 8, "doc_stride": 4, "max_question_length": 3}
+    windows = make_windows([ask(2, 5)], encoder, **lengths, with_answers=False)
     arrays = windows.examples.token_arrays
     assert {array.dtype for array in arrays.values()} == {np.dtype("int32")}
     assert rows_of(windows, arrays["answer_mask"])[0] == [1, 0, 0, 0, 1, 1, 1, 0]

@@ -6,18 +6,14 @@ import pytest
 import tensorflow as tf
 
 import albert_keras as ak
-from albert_keras.preprocessors.base import (
-    AlbertPreprocessor,
-    PythonPreprocessor,
-    transposed,
-)
+from albert_keras.preprocessors import base
 from albert_keras.presets.shipped import find_preset
 from tests.helpers import max_difference
 
 SHIPPED = "albert_nano_en"
 
 
-class CharacterCounter(PythonPreprocessor):
+class CharacterCounter(base.PythonPreprocessor):
     """Counts the characters of each text, up to a length."""
 
     def prepare(self, x, y, sample_weight):
@@ -69,16 +65,16 @@ def test_tokenizers_that_pad_are_taken_as_by_keras_hub(tokenizer):
         assert np.array_equal(received[name], values), name
 
 
-@pytest.mark.parametrize(
-    "base",
-    [
-        keras_hub.models.TextClassifierPreprocessor,
-        keras_hub.models.MaskedLMPreprocessor,
-        keras_hub.tokenizers.Tokenizer,
-    ],
+HUB = (
+    keras_hub.models.TextClassifierPreprocessor,
+    keras_hub.models.MaskedLMPreprocessor,
+    keras_hub.tokenizers.Tokenizer,
 )
-def test_keras_hub_finds_our_classes(base):
-    found = base.from_preset(str(find_preset(SHIPPED)))
+
+
+@pytest.mark.parametrize("kind", HUB)
+def test_keras_hub_finds_our_classes(kind):
+    found = kind.from_preset(str(find_preset(SHIPPED)))
     assert type(found).__module__.startswith("albert_keras.")
     tokenizer = getattr(found, "tokenizer", found)
     assert tokenizer("the end") == ak.load_tokenizer(SHIPPED)("the end")
@@ -90,7 +86,7 @@ def test_from_preset_by_name_and_with_arguments(tmp_path):
     )
     preprocessor.save_to_preset(str(tmp_path))
     ak.AlbertBackbone.from_config_preset("albert_test").save_to_preset(str(tmp_path))
-    restored = AlbertPreprocessor.from_preset(tmp_path)
+    restored = base.AlbertPreprocessor.from_preset(tmp_path)
     assert type(restored) is ak.AlbertQuestionAnswererPreprocessor
     assert restored.get_config() == preprocessor.get_config()
     assert restored.tokenizer("the end") == preprocessor.tokenizer("the end")
@@ -105,8 +101,8 @@ def test_from_preset_by_name_and_with_arguments(tmp_path):
 
 def test_rows_become_columns():
     rows = [{"text": "a", "start": [1, 2]}, {"start": [3], "text": "b"}]
-    assert transposed(rows) == {"text": ["a", "b"], "start": [[1, 2], [3]]}
-    assert transposed([("a", ["b", "c"])]) == (["a"], [["b", "c"]])
+    assert base.transposed(rows) == {"text": ["a", "b"], "start": [[1, 2], [3]]}
+    assert base.transposed([("a", ["b", "c"])]) == (["a"], [["b", "c"]])
     for columns in (
         (["a"], ["b"]),
         ["a", "b"],
@@ -115,7 +111,7 @@ def test_rows_become_columns():
         [],
         None,
     ):
-        assert transposed(columns) is columns
+        assert base.transposed(columns) is columns
     for other in ({"text": "c"}, ("c",), "c"):
         with pytest.raises(ValueError, match="the same parts.*'c'.* in row 2, and"):
-            transposed([*rows, other])
+            base.transposed([*rows, other])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import albert_keras as ak
 from albert_keras import sample
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import WordPieceTokenizer
@@ -58,3 +59,17 @@ def test_one_text_and_an_empty_one(tokenizer):
     preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=5)
     assert np.array(preprocessor("a b")["token_ids"]).tolist() == [2, 5, 6, 3, 0]
     assert np.array(preprocessor("")["token_ids"]).tolist() == [2, 3, 0, 0, 0]
+
+
+def test_embedders_pack_as_classifiers_and_keras_hub_finds_their_class(tmp_path):
+    shipped = ak.load_tokenizer("albert_nano_en")
+    preprocessor = ak.AlbertTextEmbedderPreprocessor(shipped, sequence_length=11)
+    texts = ["a charming film", "", "word " * 40]
+    packed = preprocessor(texts)
+    assert np.sum(packed["padding_mask"], axis=1).tolist() == [6, 2, 11]
+    assert_equal(packed, AlbertTextClassifierPreprocessor(shipped, 11)(texts))
+    ak.AlbertBackbone.from_config_preset("albert_test").save_to_preset(str(tmp_path))
+    preprocessor.save_to_preset(str(tmp_path))
+    found = keras_hub.models.TextEmbedderPreprocessor.from_preset(str(tmp_path))
+    assert type(found) is ak.AlbertTextEmbedderPreprocessor
+    assert found.sequence_length == 11

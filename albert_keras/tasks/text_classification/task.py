@@ -428,8 +428,8 @@ class MultiLabelTask(TextClassificationTask):
         targets = self.targets(prepared.rows) > 0
         chosen = predictions > THRESHOLD
         counts = (array.sum(axis=0) for array in (targets, chosen, targets & chosen))
-        labels = list(self.labels)
-        return {"labels": labels, "classes": metrics.rates_by_label(labels, *counts)}
+        classes = metrics.rates_by_label(self.labels, *counts)
+        return {"labels": list(self.labels), "classes": classes}
 
     def prior_loss(self, prepared):
         """Returns the mean entropy of the labels, smoothed as in the loss."""
