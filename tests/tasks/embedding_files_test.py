@@ -45,13 +45,6 @@ def test_columns_that_are_there_are_read(tmp_path):
     assert read == (["a"], ["b"], ["c"], None, 1)
 
 
-def test_a_column_that_is_due_must_be_there(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("text\na\n")
-    with pytest.raises(ValueError, match="must include `text`, `text_pair`"):
-        read_embedding_rows(path, COLUMNS, PAIR)
-
-
 def test_a_data_set_of_search_is_read(tmp_path):
     write_search(tmp_path)
     rows = TASKS["embedding"].read(tmp_path)

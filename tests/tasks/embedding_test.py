@@ -15,6 +15,7 @@ from tests.tasks.task_checks import make_backbone, run_task_test
 TEXTS = ["a charming film", ""]
 WORDS = ("amber", "birch", "cedar", "dune", "ember")
 PAIRS = [f"{word} house" for word in WORDS]
+COSENT, TAUGHT = {"objective": "cosent"}, {"objective": "distillation"}
 
 
 def make_task(**fields):
@@ -77,25 +78,16 @@ def test_scores_are_those_of_the_rows(tokenizer):
     ("fields", "rows", "message"),
     [
         ({}, EmbeddingRows(["a"], ["b"]), "cannot fall. Received: 1 "),
-        ({}, EmbeddingRows(["a"] * 3, ["a"] * 3, ["a"] * 3), "Received: 3 "),
         ({"objective": "simcse"}, EmbeddingRows(["a"] * 3), "Received: 3 "),
         (
-            {"objective": "cosent"},
+            COSENT,
             EmbeddingRows(["a", "b"], ["c", "d"], None, [2.0, 2.0]),
             "Received: 2 ",
         ),
         ({}, EmbeddingRows(["a"], ["b"], None, [2.0]), "column `label`"),
         ({}, RetrievalRows({}, {}, {}), "a data set of search"),
-        (
-            {"objective": "distillation"},
-            EmbeddingRows(["a", "b"], labels=[1.0, 2.0]),
-            "objective='distillation', vectors=False",
-        ),
-        (
-            {"objective": "distillation"},
-            EmbeddingRows(["a", "b"], labels=[np.ones(3), np.ones(3)]),
-            "Received: 2 ",
-        ),
+        (TAUGHT, EmbeddingRows(["a", "b"], labels=[1.0, 2.0]), "vectors=False"),
+        (TAUGHT, EmbeddingRows(["a", "b"], labels=[np.ones(3)] * 2), "Received: 2 "),
     ],
 )
 def test_rows_without_anything_to_learn_are_refused(tokenizer, fields, rows, message):

@@ -2,11 +2,7 @@
 
 import pytest
 
-from albert_keras.tasks.entities import (
-    are_entity_tags,
-    entity_scores,
-    find_entities,
-)
+from albert_keras.tasks.entities import are_entity_tags, entity_scores, find_entities
 
 # Of the same sentence of eight words.
 ENTITIES = [("PER", 0, 2), ("PER", 2, 3), ("LOC", 4, 5), ("ORG-X", 5, 8)]
@@ -56,14 +52,9 @@ def test_scores_by_hand():
         "I-LOC O B-LOC O O".split(),
     ]
     scores = entity_scores(targets, predictions)
-    assert {k: v for k, v in scores.items() if k != "types"} == {
-        "precision": 2 / 4,
-        "recall": 2 / 5,
-        "f1": 4 / 9,
-        "num_targets": 5,
-        "num_predictions": 4,
-        "num_correct": 2,
-    }
+    numbers = {"num_targets": 5, "num_predictions": 4, "num_correct": 2}
+    rates = {"precision": 2 / 4, "recall": 2 / 5, "f1": 4 / 9}
+    assert {k: v for k, v in scores.items() if k != "types"} == {**rates, **numbers}
     assert list(scores["types"]) == ["LOC", "MISC", "PER"]
     rates = [tuple(row.values())[:4] for row in scores["types"].values()]
     assert rates == [(1 / 2, 1 / 3, 2 / 5, 3), (0, 0, 0, 1), (1 / 2, 1, 2 / 3, 1)]

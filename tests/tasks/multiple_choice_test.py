@@ -149,13 +149,9 @@ def test_levels_in_tfds(race, tmp_path, monkeypatch):
 
 def test_json_lines_of_questions(tmp_path):
     path = tmp_path / "own.jsonl"
+    here = {"context": "Here.", "question": "Where?"}
     lines = [
-        {
-            "context": "Here.",
-            "question": "Where?",
-            "options": ["a", "b"],
-            "answer": "B",
-        },
+        {**here, "options": ["a", "b"], "answer": "B"},
         {"question": "Who?", "choices": ["c", "d"], "label": 0},
         {"article": "It.", "question": "", "options": ["e", ""], "label": "1"},
         {"passage": "", "question": "How?", "options": ["g", "h"], "answer": "a"},

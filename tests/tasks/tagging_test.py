@@ -5,11 +5,7 @@ import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, TaggingTask
-from albert_keras.tasks.tagging import (
-    PredictedTags,
-    TaggedSentences,
-    read_tagged,
-)
+from albert_keras.tasks.tagging import PredictedTags, TaggedSentences, read_tagged
 from tests.tasks.task_checks import run_task_test
 
 WORDS = [

@@ -58,9 +58,8 @@ def test_probabilities_are_those_of_transformers(multi_label, tmp_path):
     ak.save_checkpoint(model, tmp_path, "huggingface")
     theirs = pipeline("zero-shot-classification", model=str(tmp_path))
     found = ak.load_run(tmp_path).classify(TEXTS, LABELS, multi_label=multi_label)
-    for ours, row in zip(
-        found, theirs(TEXTS, LABELS, multi_label=multi_label), strict=True
-    ):
+    rows = theirs(TEXTS, LABELS, multi_label=multi_label)
+    for ours, row in zip(found, rows, strict=True):
         expected = dict(zip(row["labels"], row["scores"], strict=True))
         assert ours["probabilities"] == pytest.approx(expected, abs=1e-5)
 
@@ -69,11 +68,8 @@ def test_long_texts_are_cut_and_labels_are_not(run):
     task = zero_shot_task(run.model, LABELS)
     examples = task.prepare(task.rows_of(TEXTS[2:])).examples
     assert examples.lengths.tolist() == [128, 128]
-    ids = [examples.padded(np.array([row]), 128)["token_ids"][0] for row in (0, 1)]
-    decoded = [task.tokenizer.detokenize(row[-12:]) for row in ids]
-    assert (
-        "This example is sport." in decoded[0] or "this example is sport." in decoded[0]
-    )
+    ids = examples.padded(np.arange(2), 128)["token_ids"]
+    assert "his example is sport." in task.tokenizer.detokenize(ids[0][-12:])
 
 
 @pytest.mark.parametrize(

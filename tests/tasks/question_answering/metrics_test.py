@@ -1,5 +1,6 @@
 """Metrics of SQuAD and CMRC: published scores of real systems, and cases by hand."""
 
+import collections
 import functools
 import json
 
@@ -8,6 +9,7 @@ import pytest
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
+    random_spans,
     squad_v1_metrics,
     squad_v2_metrics,
 )
@@ -176,3 +178,19 @@ def test_last_annotators_against_the_others(shared):
     assert metrics["exact_match"] == pytest.approx(77.788, abs=5e-4)
     assert metrics["f1"] == pytest.approx(93.440, abs=5e-4)
     assert (metrics["total"], metrics["missing"]) == (3219, 0)
+
+
+def test_random_spans_are_drawn_evenly_with_the_lengths_of_answers():
+    words = [f"word{number}" for number in range(11)]
+    question = Question("", "Who?", " ".join(words), (("word3", 0),))
+    long = question._replace(answers=(("word2 word3 word4", 0),))
+    questions = [(long if n < 1000 else question)._replace(id=n) for n in range(5000)]
+    spans = random_spans(questions, seed=5).values()
+    sizes = collections.Counter(len(span.split()) for span in spans)
+    assert set(sizes) == {1, 3}
+    # Four fifths, within four standard deviations.
+    assert abs(sizes[1] - 4000) < 4 * (5000 * 0.8 * 0.2) ** 0.5
+    places = collections.Counter(span for span in spans if " " not in span)
+    assert set(places) == set(words)
+    assert max(places.values()) < 1.4 * min(places.values())
+    assert all(span in question.context for span in spans)

@@ -1,7 +1,5 @@
 """Tasks on public data sets: recipes of table 14, and the official files."""
 
-import json
-
 import pytest
 
 from albert_keras.tasks import TASKS
@@ -59,11 +57,3 @@ def test_official_files_of_glue(shared, name):
     assert (rows.labels[0], rows.labels.count(first)) == (first, count)
     assert (rows.pairs is None) == (name in ("cola", "sst-2"))
     assert name == "sts-b" or set(rows.labels) == set(task.labels)
-
-
-def test_clue_files_are_json_lines(tmp_path):
-    path = tmp_path / "train.json"
-    row = {"sentence1": "花呗", "sentence2": "借呗", "label": "0"}
-    path.write_text(json.dumps(row, ensure_ascii=False) + "\n")
-    rows = TASKS["afqmc"].read(path)
-    assert (rows.texts, rows.pairs, rows.labels) == (["花呗"], ["借呗"], ["0"])

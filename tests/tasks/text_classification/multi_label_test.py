@@ -35,11 +35,8 @@ def test_labels_are_learned(tokenizer, tmp_path):
     assert task.targets(ROWS).tolist() == TARGETS
     assert model.activation.__name__ == "sigmoid"
     scores = task.score(prepared, probabilities)
-    loss, _ = model.evaluate(
-        task.features(prepared.examples.padded(range(5), 23)),
-        np.array(TARGETS, "float32"),
-        verbose=0,
-    )
+    features = task.features(prepared.examples.padded(range(5), 23))
+    loss, _ = model.evaluate(features, np.array(TARGETS, "float32"), verbose=0)
     assert scores["loss"] == pytest.approx(loss, rel=1e-3)
     row = task.describe(prepared, probabilities)[3]
     assert row["labels"] == ["food", "good", "river"]
@@ -83,9 +80,7 @@ def test_prior_loss_is_that_of_the_labels_frequencies(tokenizer):
 
 
 def test_bad_options():
-    with pytest.raises(
-        ValueError, match="several labels a row. Received: class_weights=.bal"
-    ):
+    with pytest.raises(ValueError, match="several labels a row.*class_weights=.bal"):
         MultiLabelTask(class_weights="balanced")
     with pytest.raises(ValueError, match="several labels a row.*early_exit='joint'"):
         MultiLabelTask(early_exit="joint")

@@ -45,16 +45,6 @@ def test_an_optional_second_text(tmp_path):
         read_labelled_texts(some, columns, needs_labels=False)
 
 
-def test_file_without_a_header(tmp_path):
-    # As GLUE's CoLA has it.
-    columns = Columns("sentence", header=("source", "label", "mark", "sentence"))
-    path = write(tmp_path / "a.tsv", "gj04\t1\t\tHe came.\nbc01\t0\t*\tCame he.\n")
-    assert read_labelled_texts(path, columns)[:2] == (
-        ["He came.", "Came he."],
-        ["1", "0"],
-    )
-
-
 def test_folder_of_text_files(tmp_path):
     files = {
         "pos/2_9.txt": "good\nfun\n",

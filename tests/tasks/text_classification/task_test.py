@@ -29,11 +29,8 @@ def test_single_texts(tokenizer, tmp_path):
     assert scores["loss"] == pytest.approx(loss, rel=1e-4)
     assert scores["majority_accuracy"] == pytest.approx(3 / 7)
     assert scores["num_predicted_labels"] == 3
-    assert task.report(prepared, logits)["confusion_matrix"] == [
-        [3, 0, 0],
-        [0, 2, 0],
-        [0, 0, 2],
-    ]
+    matrix = task.report(prepared, logits)["confusion_matrix"]
+    assert np.array_equal(matrix, np.diag([3, 2, 2]))
     (row, *_) = task.describe(prepared, logits)
     assert (row["text"], row["label"]) == (TEXTS[0], "good")
     assert list(row["probabilities"]) == ["bad", "good", "river"]
@@ -65,9 +62,7 @@ def test_balanced_class_weights(tokenizer):
     task = recipe(TextClassificationTask(class_weights="balanced"))
     task = task.for_run(ROWS, tokenizer)
     arrays = task.prepare(ROWS, training=True).examples.example_arrays
-    totals = [
-        arrays["label_weights"][arrays["labels"] == label].sum() for label in range(3)
-    ]
+    totals = np.bincount(arrays["labels"], arrays["label_weights"])
     np.testing.assert_allclose(totals, 7 / 3, rtol=1e-6)
     _, y, weights = next(iter(task.make_dataset(task.prepare(ROWS, training=True), 3)))
     assert weights.shape == y.shape
@@ -122,13 +117,10 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
     assert prepared.examples.num_examples == len(prepared.details) > 5
     assert set(prepared.details) == {0, 1, 2}
     labels = prepared.examples.example_arrays["labels"]
-    assert labels.tolist() == [
-        {0: 1, 1: 0, 2: 2}[row] for row in prepared.details.tolist()
-    ]
+    assert labels.tolist() == [(1, 0, 2)[row] for row in prepared.details.tolist()]
     logits = task.predict(model, prepared, 2)
-    alone = np.concatenate([x for _, x in task.outputs(model, prepared.examples, 50)])
-    order = np.concatenate([r for r, _ in task.outputs(model, prepared.examples, 50)])
-    windows = alone[np.argsort(order)][prepared.details == 1]
+    alone = task.example_outputs(model, prepared.examples, 50)
+    windows = alone[prepared.details == 1]
     np.testing.assert_allclose(logits[1], windows.mean(axis=0), atol=1e-5)
     assert task.score(prepared, logits)["num_examples"] == 3
 
@@ -137,14 +129,8 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
     ("options", "message"),
     [
         ({"long_texts": "middle"}, "one of head, tail, .* Received: .*'middle'"),
-        (
-            {"long_texts": "tail", "columns": Columns(pair="b")},
-            "pairs of texts. Received: long_texts='tail'",
-        ),
-        (
-            {"columns": Columns(label_separator=";")},
-            "several labels a row.* Received: label_separator=';'",
-        ),
+        ({"long_texts": "tail", "columns": Columns(pair="b")}, "pairs.*_texts='tail'"),
+        ({"columns": Columns(label_separator=";")}, "several labels a row.*or=';'"),
     ],
 )
 def test_bad_options(options, message):
@@ -197,9 +183,7 @@ def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
     others = task.predict(model, task.prepare(swapped), 4)
     assert np.abs(others - scores).max() > 1e-3
     typed = task.rows_of([rows.texts[2], rows.pairs[2]])
-    np.testing.assert_allclose(
-        task.predict(model, task.prepare(typed), 1)[0], scores[2], atol=2e-5
-    )
+    assert typed == (rows.texts[2:3], None, rows.pairs[2:3], 0)
     with pytest.raises(ValueError, match="text and text_pair.*Received: .'one'"):
         task.rows_of(["one"])
 
