@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -16,23 +15,11 @@ from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import score
 from albert_keras.tasks.reading import as_columns, as_rows
 from albert_keras.tasks.text_classification.reading import LabelledTexts
-from tests.tasks.task_checks import run_task_test
+from tests.tasks.task_checks import run_task_test, with_length
 
 ROWS = LabelledTexts(
     ["good bread " * n for n in (1, 2, 3, 9, 12, 14)], ["0", "1", "0", "1", "0", "1"]
 )
-
-
-def make_task(tokenizer):
-    task = TextClassificationTask(recipe=Recipe(sequence_length=53))
-    return task.for_run(ROWS, tokenizer)
-
-
-class Lines(NamedTuple):
-    """Texts and their labels, in columns."""
-
-    texts: list
-    labels: list | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +31,7 @@ class QuestionMarkTask(FinetuningTask):
     def read(self, source, *, needs_labels=True):
         texts = pathlib.Path(source).read_text("utf-8").splitlines()
         labels = [int(text.endswith(self.mark)) for text in texts]
-        return Lines([text.rstrip(self.mark) for text in texts], labels)
+        return LabelledTexts([text.rstrip(self.mark) for text in texts], labels)
 
     def prepare(self, rows, *, training=False):
         options = self.packing_options()
@@ -89,7 +76,7 @@ def test_a_new_kind_of_task_is_six_methods(tokenizer, tmp_path):
 
 
 def test_outputs_that_are_not_finite_are_refused(tokenizer):
-    task = make_task(tokenizer)
+    task = with_length(TextClassificationTask()).for_run(ROWS, tokenizer)
     prepared = task.prepare(ROWS)
     longest = prepared.examples.lengths[5]
     assert (prepared.examples.lengths[:5] < longest).all()

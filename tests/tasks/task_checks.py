@@ -36,6 +36,12 @@ def make_backbone():
     return AlbertBackbone(**config.to_dict())
 
 
+def with_length(task):
+    """Returns a task for sequences of `LENGTH` tokens."""
+    recipe = dataclasses.replace(task.recipe, sequence_length=LENGTH)
+    return dataclasses.replace(task, recipe=recipe)
+
+
 def run_task_test(task, rows, tokenizer, tmp_path, *, learned=("accuracy", 0.99)):
     """Checks a task from rows to a score, and back from a saved run.
 
@@ -52,8 +58,7 @@ def run_task_test(task, rows, tokenizer, tmp_path, *, learned=("accuracy", 0.99)
     Returns:
         Tuple of the task, its prepared rows, the trained model and its predictions.
     """
-    recipe = dataclasses.replace(task.recipe, sequence_length=LENGTH)
-    bare = dataclasses.replace(task, recipe=recipe)
+    bare = with_length(task)
     task = bare.for_run(rows, tokenizer)
     prepared = task.prepare(rows, training=True)
     model = task.build_model(make_backbone())

@@ -8,11 +8,7 @@ from scipy.special import softmax
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
-from albert_keras.tasks.question_answering.decoding import (
-    Answer,
-    apply_threshold,
-    decode_answers,
-)
+from albert_keras.tasks.question_answering.decoding import decode_answers
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklm"]
@@ -221,10 +217,3 @@ def test_scores_that_are_not_finite(windows_of_letters, name, value):
         decode_answers(
             questions, windows, [(rows[1:], {n: s[1:] for n, s in outputs.items()})]
         )
-
-
-def test_threshold():
-    answers = [Answer(str(n), f"text {n}", n - 2.0, ()) for n in range(5)]
-    assert apply_threshold(answers, None) == {str(n): f"text {n}" for n in range(5)}
-    texts = apply_threshold(answers, 0.0)
-    assert texts == {"0": "text 0", "1": "text 1", "2": "text 2", "3": "", "4": ""}

@@ -51,12 +51,6 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
         best = row["candidates"][0]
         end = best["start"] + len(best["text"])
         assert question.context[best["start"] : end] == best["text"]
-    typed = task.prepare(task.rows_of([ANSWERED[2].question, CONTEXTS[2]]))
-    (answer,) = task.predict(model, typed, 1)
-    assert answer.text == "1,200 steps"
-    samples = [("a", "b"), {"context": "d", "question": "c"}]
-    rows = [(row.question, row.context) for row in task.rows_of(samples)]
-    assert rows == [("a", "b"), ("c", "d")]
     # The answer of several contexts is that of the one that has it.
     asked = {"question": "Who sang?", "context": [CONTEXTS[1], CONTEXTS[0]]}
     several = task.prepare(task.rows_of([asked, ("How many steps?", CONTEXTS[2])]))
@@ -76,9 +70,8 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     ]
     mistakes = mistakes_of(task, PreparedRows(ANSWERED, None), found)
     assert [row["prediction"] for row in mistakes] == ["sea", "steps", "cheese"]
-    assert [row["label"] for row in mistakes] == [
-        question.answers[0][0] for question in ANSWERED[:0:-1]
-    ]
+    golds = [question.answers[0][0] for question in ANSWERED[:0:-1]]
+    assert [row["label"] for row in mistakes] == golds
     assert mistakes[0]["probability"] == 0.9
 
     version_1 = dataclasses.replace(task, scoring="squad-1.1")

@@ -12,8 +12,15 @@ from albert_keras.tasks.text_classification.glue_predictions import (
     write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import Columns, LabelledTexts
-from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test
-from tests.tasks.text_classification.labelled_rows import LABELS, ROWS, TEXTS, recipe
+from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test, with_length
+
+TEXTS = [
+    *("the soup was warm and very good", "the film was long and dull"),
+    *("a walk by the river", "good bread and a good cheese", "dull and cold"),
+    *("the boat went down the river to the sea", "long"),
+]
+LABELS = ["good", "bad", "river", "good", "bad", "river", "bad"]
+ROWS = LabelledTexts(TEXTS, LABELS)
 
 
 @pytest.mark.slow
@@ -48,7 +55,7 @@ def test_single_texts(tokenizer, tmp_path):
 
 
 def test_notes_on_truncated_rows_and_labels(tokenizer):
-    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    task = with_length(TextClassificationTask()).for_run(ROWS, tokenizer)
     rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None)
     (line,) = task.notes(task.prepare(rows))
     assert line.startswith(
@@ -59,7 +66,7 @@ def test_notes_on_truncated_rows_and_labels(tokenizer):
 
 
 def test_balanced_class_weights(tokenizer):
-    task = recipe(TextClassificationTask(class_weights="balanced"))
+    task = with_length(TextClassificationTask(class_weights="balanced"))
     task = task.for_run(ROWS, tokenizer)
     arrays = task.prepare(ROWS, training=True).examples.example_arrays
     totals = np.bincount(arrays["labels"], arrays["label_weights"])
@@ -74,7 +81,7 @@ def test_balanced_class_weights(tokenizer):
     [{"bad": -1.0}, {"bad": "2"}, {"fine": 1.0}, dict.fromkeys({*LABELS}, 0.0)],
 )
 def test_class_weights_that_cannot_be(tokenizer, weights):
-    task = recipe(TextClassificationTask(class_weights=weights))
+    task = with_length(TextClassificationTask(class_weights=weights))
     with pytest.raises(
         ValueError, match="for the labels bad, good, river, and not all"
     ):
@@ -82,7 +89,7 @@ def test_class_weights_that_cannot_be(tokenizer, weights):
 
 
 def test_prior_loss_is_the_least_loss_of_a_constant_answer(tokenizer):
-    task = recipe(TextClassificationTask(class_weights={"bad": 3.0}))
+    task = with_length(TextClassificationTask(class_weights={"bad": 3.0}))
     task = dataclasses.replace(task, label_smoothing=0.2).for_run(ROWS, tokenizer)
     prepared = task.prepare(ROWS, training=True)
     arrays = prepared.examples.example_arrays
@@ -109,7 +116,7 @@ def test_one_label_is_refused(tokenizer):
 
 def test_windows_of_a_long_text_are_averaged(tokenizer):
     long = " ".join(TEXTS) * 3
-    task = recipe(TextClassificationTask(long_texts="windows"))
+    task = with_length(TextClassificationTask(long_texts="windows"))
     task = task.for_run(ROWS, tokenizer)
     model = task.build_model(make_backbone())
     rows = LabelledTexts([TEXTS[0], long, TEXTS[2]], ["good", "bad", "river"])
@@ -139,7 +146,7 @@ def test_bad_options(options, message):
 
 
 def test_predictions_on_strings_equal_those_on_prepared_rows(tokenizer):
-    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    task = with_length(TextClassificationTask()).for_run(ROWS, tokenizer)
     model = task.servable(task.build_model(make_backbone()))
     texts = [*TEXTS, " ".join(TEXTS) * 2]
     prepared = task.prepare(LabelledTexts(texts, None))
