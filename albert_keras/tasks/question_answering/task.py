@@ -164,10 +164,9 @@ class QuestionAnsweringTask(FinetuningTask):
     def predict(self, model, prepared, batch_size):
         """Returns a list with an `Answer` for each question and context."""
         outputs = self.outputs(self.predictor(model), prepared.examples, batch_size)
+        found = (prepared.rows, prepared.details, outputs)
         limit = self.max_answer_length
-        return decoding.decode_answers(
-            prepared.rows, prepared.details, outputs, max_answer_length=limit
-        )
+        return decoding.decode_answers(*found, max_answer_length=limit)
 
     def score(self, prepared, predictions):
         """Returns the official scores, in percent.

@@ -111,11 +111,10 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
     columns = columns or Columns()
     label = columns.label if needs_labels else None
     required = [name for name in (columns.text, label, columns.pair) if name]
-    optional = [columns.optional_pair] if columns.optional_pair else []
-    found, num_skipped = read_columns(
-        source, columns, required, optional, decoding=decoding, fills=not needs_labels
-    )
     names = (columns.text, label, columns.pair or columns.optional_pair)
+    found, num_skipped = read_columns(
+        source, columns, required, names[2:], decoding=decoding, fills=not needs_labels
+    )
     texts, labels, pairs = map(found.get, names)
     labels = labels and [columns.labels_of(cell) for cell in labels]
     return LabelledTexts(texts, labels, pairs, num_skipped)
@@ -130,8 +129,8 @@ def read_columns(
         source: As for `read_labelled_texts`.
         columns: `Columns`, which say whether to skip incomplete rows.
         required: Names of columns.
-        optional: Names of columns that all rows must have if one has them. Their spelling
-            may differ in case and surrounding spaces.
+        optional: Names of columns, or None, that all rows must have if one has them.
+            Their spelling may differ in case and surrounding spaces.
         decoding: `Decoding` of the file.
         fills: bool. Whether to keep incomplete rows, with empty texts, for predictions,
             which need a row for each row of the file. Default False.
@@ -141,7 +140,8 @@ def read_columns(
     """
     rows = list(each_row(source, columns, required, decoding))
     # From the names to their spelling in the rows.
-    spelling, wanted = {n: n for n in required}, {n.casefold(): n for n in optional}
+    spelling = {name: name for name in required}
+    wanted = {name.casefold(): name for name in optional if name}
     for name in dict.fromkeys(itertools.chain.from_iterable(row for _, row in rows)):
         known = wanted.get(name.strip().casefold())
         if known and not all(columns.lacks(row, name) for _, row in rows):
