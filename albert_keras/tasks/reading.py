@@ -1,8 +1,13 @@
 """Reader of JSON lines and TFDS, and checks of rows and samples for all tasks."""
 
+import itertools
+
 from albert_keras.checks import check_is_list, shown
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+# Keys of rows that predictions ignore.
+_UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
 
 
 def is_tfds(source):
@@ -29,8 +34,7 @@ def as_columns(samples, *names, optional=None):
     """Returns the parts of samples, such as questions and contexts, as lists.
 
     Args:
-        samples: List of tuples with a part for each name, or of dicts, whose other keys
-            are ignored. If there is only
+        samples: List of tuples with a part for each name, or of dicts. If there is only
             one name, list of parts or dicts. Or the parts of one sample, if all are str,
             as from a command line.
         *names: Tuples of str. For each part, the names that it may have in a dict.
@@ -76,6 +80,12 @@ def _parts_of(sample, names, optional):
         raise ValueError(
             f"A sample must have {' and '.join(keys[0] for keys in required)}, in a "
             f"tuple or a dict. Received: {shown(sample)}."
+        )
+    known = dict.fromkeys((*itertools.chain(*names), *_UNREAD))
+    if isinstance(sample, dict) and not sample.keys() <= known.keys():
+        raise ValueError(
+            f"A sample must have no other keys than {', '.join(known)}. Received: "
+            f"{shown([*sample])}. Remove the others."
         )
     return [parts.get(keys) for keys in names]
 

@@ -117,6 +117,8 @@ def test_lists_and_tensors_give_the_same_rows(tokenizer):
     for ids, expected in zip(from_tensors, from_lists, strict=True):
         assert tf.is_tensor(expected)
         assert np.array_equal(ids, expected)
+    three = packer((*segments, segments[0]))[1].numpy()
+    assert three[0].tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 2]
     cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
     one = packer(tuple(rows[0] for rows in segments))[0]
     assert one.numpy().tolist()[:6] == [cls, 11, 12, sep, 21, sep]

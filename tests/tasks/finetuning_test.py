@@ -131,8 +131,10 @@ def test_samples_are_tuples_or_dicts_by_name():
     assert as_columns(samples, *names) == expected
     assert as_columns(["a", "b"], *names) == [["a"], ["b"]]
     assert as_columns(np.array(expected).T, *names) == expected
-    single = ["ab", {"article": "c", "other": 3}, ["d"]]
-    assert as_columns(single, names[1]) == [["ab", "c", ["d"]]]
+    assert as_columns(["ab", {"article": "c"}, ["d"]], names[1]) == [["ab", "c", ["d"]]]
+    message = "no other keys than question, context, article, id, .*'contexts', 3"
+    with pytest.raises(ValueError, match=message):
+        as_columns([{**samples[2], "contexts": "g", 3: "h"}], *names)
 
 
 @pytest.mark.parametrize(

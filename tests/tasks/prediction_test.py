@@ -91,6 +91,10 @@ def test_a_classifier_takes_texts_or_pairs(num_classes, tokenizer):
         assert max_difference(received, expected) < 1e-5
     for samples, message in (
         ([pairs[0], texts[1]], "all samples must have a second text, or none"),
+        (
+            [{"text": "a", "second": "b"}],
+            "no other keys than text, text_pair, .*'second'",
+        ),
         ((texts, others), "a list with a tuple for each sample"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -18,11 +18,6 @@ GLUE_ANSWERS = {
 _GREATEST_SCORE = 5.0
 
 
-def is_glue_file(path):
-    """Returns whether a `pathlib.Path` has the name of a file of a submission."""
-    return path.suffix == ".tsv" and path.stem in GLUE_ANSWERS
-
-
 def write_glue_predictions(path, predictions):
     """Writes the predictions of one task. A submission is a zip file of all tasks' files.
 

@@ -123,13 +123,8 @@ class TextTask(FinetuningTask):
             examples = pack_texts(encoder, rows.texts, rows.pairs, **options)
             row_of = np.arange(len(rows.texts))
         if rows.labels is not None:
-            arrays = self.label_arrays(rows, training).items()
-            examples = examples.with_arrays(**{n: array[row_of] for n, array in arrays})
+            examples = examples.with_arrays(labels=self.targets(rows)[row_of])
         return PreparedRows(rows, examples, row_of)
-
-    def label_arrays(self, rows, training):
-        """Returns arrays `(num_rows, ...)` for the examples of labelled rows, a dict."""
-        return {"labels": self.targets(rows)}
 
     def notes(self, prepared):
         length = self.recipe.sequence_length
@@ -164,7 +159,8 @@ class TextTask(FinetuningTask):
         Dicts have the names of the task's columns, or `text` and `text_pair`. A
         classifier that does not record what it was trained on takes texts and pairs.
         """
-        names = [(self.columns.text, "text"), (self.columns.pair, "text_pair")]
+        pair = self.columns.pair or "text_pair"
+        names = [(self.columns.text, "text"), (pair, "text_pair")]
         optional = None if self.columns.pair else names[1]
         if self.long_texts != "head":
             # Other parts than the beginning are those of single texts.
@@ -183,7 +179,7 @@ class TextTask(FinetuningTask):
         return as_rows({**columns, **self.described(predictions)})
 
     def has_submission(self, path):
-        return glue_predictions.is_glue_file(path)
+        return path.suffix == ".tsv" and path.stem in glue_predictions.GLUE_ANSWERS
 
     def text_keys(self, rows):
         if rows.pairs is None:
@@ -231,12 +227,13 @@ class TextClassificationTask(TextTask):
             )
         return dataclasses.replace(self, labels=labels, tokenizer=tokenizer)
 
-    def label_arrays(self, rows, training):
-        targets = self.targets(rows)
+    def prepare(self, rows, *, training=False):
+        prepared = super().prepare(rows)
         if not (training and self.class_weights):
-            return {"labels": targets}
-        weights = self._class_weights(rows)[targets]
-        return {"labels": targets, "label_weights": weights}
+            return prepared
+        examples = prepared.examples
+        weights = self._class_weights(rows)[examples.example_arrays["labels"]]
+        return prepared._replace(examples=examples.with_arrays(label_weights=weights))
 
     def notes(self, prepared):
         labels = reading.each_label(prepared.rows.labels or [])
