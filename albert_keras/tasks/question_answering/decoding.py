@@ -79,14 +79,12 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     for rows, outputs in batches:
         rows = np.asarray(rows)
         outputs = {name: np.asarray(output) for name, output in outputs.items()}
+        _check_scores(windows, rows, outputs)
         is_relative = "start_logits" in outputs
         decode = _spans_of_logits if is_relative else _spans_of_beam
         spans, null_scores[rows] = decode(
             windows, rows, outputs, max_answer_length, num_best
         )
-        for scores in (spans[0], null_scores[rows]):
-            # Spans that are not valid have the score -inf.
-            check_finite_outputs(np.where(scores == -np.inf, 0.0, scores))
         found.append(_best_spans(rows, spans, num_best))
     # (num_questions,)
     nulls = np.full(len(questions), np.inf)
@@ -222,3 +220,14 @@ def best_candidates(context, positions, num_best):
             chosen.items(), probabilities, strict=True
         )
     )
+
+
+def _check_scores(windows, rows, outputs):
+    """Checks that the scores of all tokens in windows are numbers or -inf."""
+    lengths = windows.examples.lengths[rows, np.newaxis]
+    for name, output in outputs.items():
+        output = output.reshape(len(rows), -1)
+        is_ignored = output == -np.inf
+        if name in ("start_logits", "end_logits"):
+            is_ignored |= np.arange(output.shape[1]) >= lengths
+        check_finite_outputs(np.where(is_ignored, 0.0, output))
