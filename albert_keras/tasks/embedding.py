@@ -352,10 +352,10 @@ def read_embedding_rows(source, columns, required, decoding=UTF_8):
     if folder.parent.name == "qrels":
         return _read_retrieval(folder.parents[1], folder, decoding)
     names = (columns.text, columns.pair, columns.negative, columns.label)
-    found, num_skipped = reading.read_columns(
-        source, columns, required, names, decoding=decoding
+    cells, num_skipped = reading.read_columns(
+        source, columns, required, names, decoding
     )
-    return EmbeddingRows(*map(found.get, names), num_skipped)
+    return EmbeddingRows(*map(cells.get, names), num_skipped)
 
 
 def _read_retrieval(folder, judgements, decoding):

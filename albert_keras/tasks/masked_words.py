@@ -56,6 +56,7 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
     check_kind(model, "AlbertMaskedLM", "AlbertPretrainer")
     check_is_list("texts", texts)
     check_positive_integer("top_k", top_k)
+    check_positive_integer("batch_size", batch_size)
     task = MaskedWordsTask(tokenizer or preprocessor_of(model).tokenizer, top_k)
     return task.predict(model, task.prepare(texts), batch_size)
 

@@ -59,8 +59,8 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
         questions: list of `Question`.
         windows: Their `AnswerWindows`, made without answers.
         batches: Iterable of tuples `(rows, outputs)`: numbers of windows, int `(batch,)`,
-            and the dict of a model's outputs for them. Each window comes once, in any
-            order.
+            and the dict of a model's outputs for them, NumPy arrays. Each window comes
+            once, in any order.
         max_answer_length: int. Maximum number of tokens of an answer. Default 30.
         num_best: int. Maximum number of candidates of a question. Default 20.
 
@@ -77,8 +77,6 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     found = []
     null_scores = np.full(len(windows.question_of), np.nan)
     for rows, outputs in batches:
-        rows = np.asarray(rows)
-        outputs = {name: np.asarray(output) for name, output in outputs.items()}
         _check_scores(windows, rows, outputs)
         is_relative = "start_logits" in outputs
         decode = _spans_of_logits if is_relative else _spans_of_beam
@@ -179,8 +177,6 @@ def _best_spans(rows, spans, num_best):
 
 def _candidates_of(questions, windows, found, num_best):
     """Yields the candidates of each question, from the best spans of its windows."""
-    if not found:
-        return
     window_of, scores, first, last = map(np.concatenate, zip(*found, strict=True))
     # By question, then score, then place.
     order = np.lexsort((window_of, -scores, windows.question_of[window_of]))

@@ -113,16 +113,14 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
     required = [name for name in (columns.text, label, columns.pair) if name]
     names = (columns.text, label, columns.pair or columns.optional_pair)
     found, num_skipped = read_columns(
-        source, columns, required, names[2:], decoding=decoding, fills=not needs_labels
+        source, columns, required, names[2:], decoding, fills=not needs_labels
     )
     texts, labels, pairs = map(found.get, names)
     labels = labels and [columns.labels_of(cell) for cell in labels]
     return LabelledTexts(texts, labels, pairs, num_skipped)
 
 
-def read_columns(
-    source, columns, required, optional=(), *, decoding=UTF_8, fills=False
-):
+def read_columns(source, columns, required, optional, decoding, *, fills=False):
     """Reads columns of cells that are complete.
 
     Args:
