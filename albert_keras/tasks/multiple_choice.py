@@ -232,9 +232,9 @@ def _questions_of(row, where):
         texts = [article, question, *options] if is_list else []
         if not is_list or not all(isinstance(text, str) for text in texts):
             raise ValueError(
-                f"A question must be a text, with a list of 2 to {len(LETTERS)} options "
-                "and an article, if any, which are texts. "
-                f"Received: {where}: {question!r:.80}, {options!r:.80}, {article!r:.80}."
+                f"A question, its article and its list of 2 to {len(LETTERS)} options "
+                "must be texts. Received: "
+                f"{where}: {question!r:.80}, {options!r:.80}, {article!r:.80}."
             )
         yield article, question, options, _answer_index(answer, len(options), where)
 

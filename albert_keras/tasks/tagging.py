@@ -82,9 +82,7 @@ class TaggingTask(FinetuningTask):
         """Returns `TaggedSentences`."""
         rows = read_tagged(source, tag_feature=self.tag_feature, decoding=self.decoding)
         if needs_labels:
-            reading.check_labelled(
-                rows.tags, source, "a tag for each word, in TFDS --tag-feature"
-            )
+            reading.check_labelled(rows.tags, source, "a tag per word (--tag-feature)")
         # Test files may have other tags than the task.
         elif not set(itertools.chain(*rows.tags or ())) <= set(self.labels or ()):
             return rows._replace(tags=None)
@@ -241,8 +239,11 @@ def read_tagged(path, tag_feature="ner", decoding=UTF_8):
         keys = (tag_feature,) if is_tfds else _TAG_KEYS
         rows = reading.read_json_rows(path, decoding)
         # TFDS ends the splits of CoNLL 2003 with an empty sentence.
-        rows = (r for r in rows if not is_tfds or reading.first_of(r[1], WORD_KEYS))
-        sentences = (_sentence_of(*row, keys) for row in rows)
+        sentences = (
+            _sentence_of(place, row, keys)
+            for place, row in rows
+            if not is_tfds or reading.first_of(row, WORD_KEYS)
+        )
     else:
         sentences = _read_columns(path, read_lines(path, decoding))
     sentences = list(sentences)

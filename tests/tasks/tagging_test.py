@@ -74,7 +74,7 @@ def test_accuracy_is_by_word(tokenizer):
 def test_bad_rows(tokenizer, tmp_path):
     path = tmp_path / "rows.txt"
     path.write_text("Ann\nleft\n")
-    with pytest.raises(ValueError, match="for each word, .*Received: .*rows.txt"):
+    with pytest.raises(ValueError, match="a tag per word .*Received: .*rows.txt"):
         TaggingTask().read(path)
     assert TaggingTask().read(path, needs_labels=False).tags is None
     task = TaggingTask().for_run(ROWS, tokenizer)
