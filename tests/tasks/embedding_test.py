@@ -1,20 +1,29 @@
-"""Training of embedders, and scores by the kind of rows."""
+"""Training of embedders, scores by the kind of rows, files, and search."""
 
 import dataclasses
 import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import ndcg_score
 
 import albert_keras as ak
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.embedding import EmbeddingRows, EmbeddingTask, RetrievalRows
+from albert_keras.tasks.embedding import (
+    EmbeddingColumns,
+    EmbeddingRows,
+    EmbeddingTask,
+    RetrievalRows,
+    retrieval_scores,
+    search,
+)
 from albert_keras.tasks.prediction import task_of
 from tests.tasks.task_checks import make_backbone, run_task_test
 
 TEXTS = ["a charming film", ""]
 WORDS = ("amber", "birch", "cedar", "dune", "ember")
 PAIRS = [f"{word} house" for word in WORDS]
+DRAW = np.random.default_rng(5)
 COSENT, TAUGHT = {"objective": "cosent"}, {"objective": "distillation"}
 
 
@@ -105,8 +114,7 @@ def test_rows_without_anything_to_learn_are_refused(tokenizer, fields, rows, mes
 )
 def test_labels_are_numbers(tmp_path, labels, message):
     rows = [{"text": "a", "text_pair": "b", "label": label} for label in labels]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_lines(tmp_path / "rows.jsonl", rows)
     with pytest.raises(ValueError, match=message):
         make_task(objective="distillation").read(path)
 
@@ -127,3 +135,88 @@ def test_an_embedder_has_a_task_of_vectors():
     described = task.describe(prepared, vectors)
     assert [row["text"] for row in described] == TEXTS
     assert described[1]["embedding"] == vectors[1].tolist()
+
+
+# === Files ===
+
+
+def write_search(folder):
+    """Writes a data set of search in BEIR's layout."""
+    documents = {"d1": ("Birds", "They fly."), "d2": ("", "It is cold.")}
+    (folder / "qrels").mkdir()
+    rows = [
+        {"_id": name, "title": title, "text": text}
+        for name, (title, text) in documents.items()
+    ]
+    write_lines(folder / "corpus.jsonl", rows)
+    queries = [{"_id": "q1", "text": "what flies"}, {"_id": "q2", "text": "weather"}]
+    write_lines(folder / "queries.jsonl", queries)
+    judgements = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n"
+    (folder / "qrels" / "test.tsv").write_text(judgements)
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_columns_that_are_there_are_read(tmp_path):
+    rows = [{"text": "a", "text_pair": "b", "negative": "c"}, {"text": "d"}]
+    path = write_lines(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(ValueError, match="line 2"):
+        make_task().read(path)
+    skipping = EmbeddingColumns(skips_broken=True)
+    read = make_task(columns=skipping).read(path)
+    assert read == (["a"], ["b"], ["c"], None, 1)
+
+
+def test_a_data_set_of_search_is_read(tmp_path):
+    write_search(tmp_path)
+    rows = TASKS["embedding"].read(tmp_path)
+    documents = {"d1": "Birds They fly.", "d2": "It is cold."}
+    assert rows == RetrievalRows({"q1": "what flies"}, documents, {"q1": {"d1": 2.0}})
+    judgements = tmp_path / "qrels" / "test.tsv"
+    assert TASKS["embedding"].read(judgements) == rows
+    for judgement, message in (
+        ("q1\td3\t1", "line 2, of q1 and d3"),
+        ("q1\td1\tgood", "must be a finite number. Received: good"),
+        ("q1\td1\t0", "a score above 0"),
+    ):
+        judgements.write_text(f"query-id\tcorpus-id\tscore\n{judgement}\n")
+        with pytest.raises(ValueError, match=message):
+            TASKS["embedding"].read(tmp_path)
+
+
+# === Exact search, and its scores by hand and by scikit-learn ===
+
+
+def test_documents_are_found_in_their_order(monkeypatch):
+    monkeypatch.setattr("albert_keras.tasks.embedding._BLOCK", 3)
+    queries, documents = DRAW.normal(size=(7, 5)), DRAW.normal(size=(23, 5))
+    expected = np.argsort(-(queries @ documents.T), axis=1)
+    assert np.array_equal(search(queries, documents, 11), expected[:, :11])
+    assert np.array_equal(search(queries, documents), expected)
+
+
+def test_scores_counted_by_hand():
+    found = [["a", "b", "c"], ["c", "a", "b"]]
+    scores = retrieval_scores(found, [{"b": 1.0, "x": 1.0}, {"c": 2.0}])
+    ndcg = (1 / np.log2(3)) / (1 + 1 / np.log2(3))
+    assert scores == pytest.approx(
+        {
+            "ndcg_at_10": (ndcg + 1) / 2,
+            "recall_at_1": 0.5,
+            "recall_at_10": 0.75,
+            "recall_at_100": 0.75,
+            "mrr_at_10": 0.75,
+        }
+    )
+
+
+def test_ndcg_is_that_of_scikit_learn():
+    gains = DRAW.integers(0, 4, (5, 17))
+    order = np.argsort(-DRAW.random((5, 17)), axis=1)
+    places = np.argsort(order, axis=1)
+    relevance = [{n: float(g) for n, g in enumerate(row) if g} for row in gains]
+    expected = ndcg_score(gains, -places, k=10)
+    assert retrieval_scores(order, relevance)["ndcg_at_10"] == pytest.approx(expected)

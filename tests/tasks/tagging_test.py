@@ -1,12 +1,22 @@
-"""Tagging as a task: entities and other tags, and sentences longer than a sequence."""
+"""Tagging as a task, and tagged sentences in columns, JSON lines and TFDS."""
+
+import gzip
+import json
 
 import numpy as np
 import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, TaggingTask
-from albert_keras.tasks.tagging import PredictedTags, TaggedSentences, read_tagged
+from albert_keras.tasks.tagging import (
+    PredictedTags,
+    TaggedSentences,
+    default_tag,
+    read_tagged,
+    write_tagged,
+)
 from tests.tasks.task_checks import run_task_test
+from tests.tfds_data_sets import build
 
 WORDS = [
     "the boat of Ann Reed went to London".split(),
@@ -85,3 +95,129 @@ def test_bad_rows(tokenizer, tmp_path):
     assert task.read(path, needs_labels=False).tags == [["B-PER", "O"]]
     with pytest.raises(ValueError, match="one of B-LOC, .* Received: B-ORG"):
         task.prepare(TaggedSentences([["BBC"]], [["B-ORG"]]))
+
+
+# === Files ===
+
+
+SENTENCES = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
+SENTENCE_TAGS = [["B-ORG", "O", "O", "B-LOC"], ["O", "O"]]
+
+
+def write(path, content):
+    path.write_text(content, "utf-8")
+    return path
+
+
+def columns_of(words, tags):
+    sentences = [zip(*rows, strict=True) for rows in zip(words, tags, strict=True)]
+    return "\n".join(
+        "".join(f"{word}\tX\t{tag}\n" for word, tag in rows) for rows in sentences
+    )
+
+
+def test_formats_hold_the_same_sentences(tmp_path):
+    text = columns_of(SENTENCES, SENTENCE_TAGS)
+    rows = zip(SENTENCES, SENTENCE_TAGS, strict=True)
+    lines = [json.dumps({"tokens": words, "tags": tags}) for words, tags in rows]
+    renamed = [
+        line.replace("tokens", "words").replace("tags", "labels") for line in lines
+    ]
+    # No space inside a word of columns that are separated by spaces.
+    spaced = text.replace("巴 黎", "巴黎").replace("\t", "  ").replace("\n", " \r\n")
+    files = {
+        "a.tsv": text,
+        "a.conll": f"-DOCSTART- -X- O\n\n\n{spaced}",
+        "a.jsonl": "\n\n".join(lines),
+        "b.jsonl": "\n".join(renamed),
+    }
+    for name, content in files.items():
+        words, tags = read_tagged(write(tmp_path / name, content))[:2]
+        if name == "a.conll":
+            words[0][3] = "巴 黎"
+        assert (words, tags) == (SENTENCES, SENTENCE_TAGS), name
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(files["a.jsonl"].encode()))
+    assert read_tagged(tmp_path / "a.jsonl.gz")[:2] == (SENTENCES, SENTENCE_TAGS)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_documents_begin_after_a_sentence(end, tmp_path):
+    lines = [
+        "-DOCSTART- O",
+        "EU B-ORG",
+        "-DOCSTART- -X- O",
+        "Peter B-PER",
+        " \t",
+        "a O",
+    ]
+    path = tmp_path / "a.txt"
+    path.write_bytes(end.join(lines).encode())
+    tags = [["B-ORG"], ["B-PER"], ["O"]]
+    assert read_tagged(path)[:2] == ([["EU"], ["Peter"], ["a"]], tags)
+
+
+def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
+    path = write(tmp_path / "a.txt", "She\nruns\n\nfar\n")
+    assert read_tagged(path)[:2] == ([["She", "runs"], ["far"]], None)
+    path = write(tmp_path / "a.jsonl", '{"tokens": ["far"], "tags": null}')
+    assert read_tagged(path)[:2] == ([["far"]], None)
+    path = write(tmp_path / "b.jsonl", '{"tokens": ["far", "off"], "tags": [3, "x"]}')
+    assert read_tagged(path).tags == [["3", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "\n-DOCSTART- O\n", "hold a word. Received: .*a.txt', with none"),
+        ("a.txt", "far O\n\n# text = x\n", "line 3, with 4, and 2 before: .*Remove"),
+        ("a.txt", "far\tO\noff\t\n", "a word first, a tag last, .*line 2, with 2"),
+        ("a.jsonl", '{"text": "far"}', "have tokens or words, .*line 1: {'text': 'f"),
+        ("a.jsonl", '\n{"words": []}', "have tokens or words, .*line 2"),
+        ("a.jsonl", '{"words": "far"}', "a list of texts .*line 1: {'words': 'far'}"),
+        ("a.jsonl", '{"words": ["far", ""]}', "not empty, .*'far', ''"),
+        ("a.jsonl", '{"words": ["a"], "tags": ["O", "O"]}', "as many tags, or none"),
+        (
+            "a.jsonl",
+            '{"words": ["a"], "tags": ["O"]}\n{"words": ["b"]}',
+            "must have tags, or none. Received: .*a.jsonl', line 2, without",
+        ),
+    ],
+)
+def test_bad_files(tmp_path, name, content, message):
+    path = write(tmp_path / name, content)
+    with pytest.raises(ValueError, match=message):
+        read_tagged(path)
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
+    # TFDS makes a sentence of no words of the last empty line.
+    text = "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nsang VBD B-VP O\n\n"
+    for name in ("train", "valid", "test"):
+        write(tmp_path / f"{name}.txt", text)
+    build("conll2003", tmp_path, tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for feature, tags in (("ner", ["B-ORG", "O"]), ("pos", ["NNP", "VBD"])):
+        rows = read_tagged("tfds:conll2003:dev", tag_feature=feature)
+        assert rows[:2] == ([["EU", "sang"]], [tags])
+    assert read_tagged("tfds:conll2003").tags == [["B-ORG", "O"]]
+    assert read_tagged("tfds:conll2003:test", tag_feature="upos").tags is None
+
+
+def test_tag_of_words_without_tokens():
+    assert default_tag([["B-PER", "B-PER"], ["O"]]) == "O"
+    assert default_tag([["NOUN", "VERB"], ["NOUN"]]) == "NOUN"
+
+
+def test_written_tags_are_read_back(tmp_path):
+    words = [["New York", "\x01", "你"], ["far"]]
+    predictions = [["B-LOC", "O", "O"], ["I-LOC"]]
+    tags = [["B-LOC", "O", "B-PER"], ["O"]]
+    path = tmp_path / "predicted.tsv"
+    write_tagged(path, words, predictions)
+    text = "New York\tB-LOC\n\x01\tO\n你\tO\n\nfar\tI-LOC\n\n"
+    assert path.read_text("utf-8") == text
+    write_tagged(path, words, predictions, tags)
+    assert read_tagged(path)[:2] == (words, predictions)
+    with pytest.raises(ValueError, match=r"hold a tab .* Received: 'a\\tb'"):
+        write_tagged(path, [["a\tb"]], [["O"]])
