@@ -1,6 +1,7 @@
 """Reader of questions about texts: JSON of SQuAD and CMRC 2018, tables, and TFDS."""
 
 import itertools
+import numbers
 import pathlib
 
 from albert_keras.checks import check_json, shown
@@ -110,11 +111,21 @@ def _read_file(path, decoding):
 def _read_question(entry, place):
     """Returns a `Question` without its context."""
     entry = {"answers": [], "is_impossible": False, **entry}
-    check_json(entry, _QUESTION, f"{place}, question {entry.get('id')!r}")
-    # -1, as in CMRC 2018, is an unknown position.
-    answers = tuple(
-        (each["text"], int(each.get("answer_start", -1))) for each in entry["answers"]
-    )
+    place = f"{place}, question {entry.get('id')!r}"
+    check_json(entry, _QUESTION, place)
+    answers = tuple((each["text"], _start(each, place)) for each in entry["answers"])
     return Question(
         entry["id"], entry["question"], None, answers, entry["is_impossible"]
     )
+
+
+def _start(answer, place):
+    """Returns the position of an answer in its context."""
+    # -1, as in CMRC 2018, is an unknown position.
+    start = answer.get("answer_start", -1)
+    if not isinstance(start, numbers.Integral):
+        raise ValueError(
+            "`answer_start` must be an integer, the position of the answer's first "
+            f"character, or -1. Received: {shown(start)} in '{place}'."
+        )
+    return int(start)
