@@ -1,4 +1,4 @@
-"""Google's text preprocessing: in Python, with spans, and in the TensorFlow graph."""
+"""Google's text preprocessing, in Python and in the TensorFlow graph."""
 
 import functools
 import itertools
@@ -11,6 +11,7 @@ import numpy as np
 # Replaces NUL, which TensorFlow cannot read: a Unicode noncharacter, which is in no
 # vocabulary.
 NUL_STAND_IN = "\ufdd1"
+_STAND_IN = "\ufdd2"
 
 
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
@@ -43,34 +44,12 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
     return text.lower() if lowercase else text
 
 
-def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes):
-    """Preprocesses text as `preprocess_text`, and locates its characters.
+def lower_in_place(text, replace=str.replace, lower=str.lower):
+    """Lower-cases a text, or a tensor with TensorFlow's operations as the functions.
 
-    Returns:
-        Tuple of the preprocessed str and, for each of its characters, the `(start,
-        end)` of its source in `text`. A dropped mark belongs to the preceding character.
+    Characters keep their positions: `İ`, whose lower case has two characters, stays.
     """
-    end_of_text = len(text.rstrip())
-    start_of_text = len(text) - len(text.lstrip())
-    units = _UNITS_AND_QUOTES if huggingface_quotes else _UNITS
-    characters, spans = [], []
-    for unit in units.finditer(text, start_of_text, end_of_text):
-        image = " "
-        if not unit.group().isspace():
-            options = False, strip_accents, huggingface_quotes
-            image = preprocess_text(unit.group(), *options)
-        if not image and spans:
-            spans[-1] = (spans[-1][0], unit.end())
-        characters.extend(image)
-        spans.extend([unit.span()] * len(image))
-    preprocessed = "".join(characters)
-    if lowercase:
-        # The whole text at once: a Greek final sigma depends on its neighbours. Lengths
-        # do not.
-        preprocessed = preprocessed.lower()
-        lengths = [len(character.lower()) for character in characters]
-        spans = [span for span, n in zip(spans, lengths, strict=True) for _ in range(n)]
-    return preprocessed, spans
+    return replace(lower(replace(text, "İ", _STAND_IN)), _STAND_IN, "İ")
 
 
 def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
@@ -91,12 +70,17 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
         strings = tf_text.normalize_utf8(strings, "NFKD")
         marks = code_points(unicodedata.combining)
         strings = tf.strings.regex_replace(strings, marks, "")
-    if lowercase:
-        # TensorFlow's operation would end the text at a NUL.
-        strings = tf.strings.regex_replace(strings, r"\x00", NUL_STAND_IN)
-        strings = tf.strings.lower(strings, encoding="utf-8")
-        strings = tf.strings.regex_replace(strings, NUL_STAND_IN, "\0")
-    return strings
+    return lower_tensor(strings) if lowercase else strings
+
+
+def lower_tensor(strings):
+    """Lower-cases strings in the TensorFlow graph as `str.lower` does in Python."""
+    import tensorflow as tf
+
+    # TensorFlow's operation would end the text at a NUL.
+    strings = tf.strings.regex_replace(strings, r"\x00", NUL_STAND_IN)
+    strings = tf.strings.lower(strings, encoding="utf-8")
+    return tf.strings.regex_replace(strings, NUL_STAND_IN, "\0")
 
 
 @functools.cache
@@ -131,8 +115,6 @@ def code_points(predicate):
 
 
 _DOUBLED_QUOTES = re.compile(r"``|''")
-_UNITS = re.compile(r"\s+|\S")
-_UNITS_AND_QUOTES = re.compile(rf"\s+|{_DOUBLED_QUOTES.pattern}|\S")
 
 
 class CharacterTable(dict):

@@ -4,7 +4,6 @@ import functools
 import pathlib
 
 import keras
-import numpy as np
 
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers import normalization, sentence_piece_model
@@ -122,84 +121,46 @@ class AlbertTokenizer(EncoderTokenizer):
         """See `EncoderTokenizer`."""
         import tensorflow as tf
 
-        from albert_keras.tokenizers.tensor_characters import look_up
-        from albert_keras.tokenizers.tensor_spans import locate_pieces, move_places
+        from albert_keras.tokenizers.tensor_spans import locate_pieces
 
+        encoder, splits = self.encoder, self.encoder.digit_comma_splits
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         strings = self._with_stand_ins(strings)
-        encoder = self.encoder
-        prepared = normalization.preprocess_tensor(strings, **encoder.preprocessing)
-        pieces = _tokenizer_of_any_kind(encoder.running_proto)
-        located, *spans = pieces.tokenize_with_offsets(prepared)
-        spans = [tf.cast(span, tf.int64) for span in spans]
-        found = encoder.found_lengths
-        found = look_up(
-            np.array([*found], np.int32),
-            np.array([*found.values()], np.int64),
-            0,
-            located.flat_values,
-        )
-        images, *places = locate_pieces(
-            strings, prepared, spans, found, encoder.preprocessing, encoder.invisible
-        )
-        # The tokenizer that locates pieces may choose another one of several
-        # segmentations of equal score.
-        ids = self._tokenize_pieces(prepared)
-        lengths = tf.constant(encoder.piece_lengths)
-        starts, ends = move_places(
-            places,
-            tf.gather(lengths, located.flat_values),
-            tf.gather(lengths, ids.flat_values),
-        )
-        parts = self._parts_of(ids.flat_values)
-        # (num_tokens,)
-        index, from_start, from_end = tf.unstack(parts.values, axis=1)
-        piece_of = parts.value_rowids()
-        whole = tf.gather(tf.cast(ids.flat_values, tf.int64), piece_of)
-        index = tf.where(from_start < 0, whole, index)
-        rows = tf.gather(ids.value_rowids(), piece_of)
-        ends = tf.gather(ends, piece_of)
-        starts = tf.gather(starts, piece_of)
-        starts = tf.where(from_start < 0, starts, ends - from_start)
-        starts, ends = images.spans(starts, ends - from_end, rows)
+        if encoder.preprocessing["lowercase"]:
+            strings = normalization.lower_in_place(
+                strings, tf.strings.regex_replace, normalization.lower_tensor
+            )
+        locator = _tokenizer_of_any_kind(encoder.fused_proto())
+        pieces, *spans = locator.tokenize_with_offsets(strings)
+        starts, ends = locate_pieces(strings, pieces, spans, encoder)
+        # (num_pieces, None): the tokens of each piece.
+        ids = tf.RaggedTensor.from_uniform_row_length(pieces.flat_values, 1)
+        ids = split_digit_commas(ids, splits) if splits else ids
+        piece_of, ids = ids.value_rowids(), ids.flat_values
+        # (num_tokens,): characters of the tokens that follow in the same piece.
+        stops = tf.cumsum(tf.gather(encoder.piece_lengths, ids))
+        num_left = tf.math.segment_max(stops, piece_of)
+        num_left = tf.gather(num_left, piece_of) - stops
+        starts, ends = tf.gather(starts, piece_of), tf.gather(ends, piece_of)
+        ends = tf.maximum(starts, ends - num_left)
+        follows = tf.concat([[False], piece_of[1:] == piece_of[:-1]], axis=0)
+        follows = follows[: tf.size(ids)]
+        starts = tf.where(follows, tf.roll(ends, 1, axis=0), starts)
         if encoder.mask_in_text:
-            is_mask = index == self.mask_token_id
-            starts = tf.where(is_mask, starts - len(MASK) + 1, starts)
+            starts = tf.where(ids == self.mask_token_id, ends - len(MASK), starts)
+        rows = tf.gather(pieces.value_rowids(), piece_of)
         return tuple(
-            tf.RaggedTensor.from_value_rowids(values, rows, nrows=ids.nrows())
-            for values in (tf.cast(index, tf.int32), starts, ends)
+            tf.RaggedTensor.from_value_rowids(values, rows, nrows=pieces.nrows())
+            for values in (ids, starts, ends)
         )
-
-    def _parts_of(self, ids):
-        """Returns the tokens of pieces by the digit-comma rule, `(num_pieces, None, 3)`.
-
-        The values, int64, are a token's id and the numbers of characters from its start
-        and its end to the end of the piece; 0, -1 and 0 for a whole piece.
-        """
-        import tensorflow as tf
-
-        from albert_keras.tokenizers.tensor_characters import look_up
-
-        parts = self.encoder.digit_comma_parts
-        rows = [[(0, -1, 0)], *parts.values()]
-        pieces = np.array([*parts], np.int32)
-        table = tf.RaggedTensor.from_row_lengths(
-            np.concatenate(rows), [len(row) for row in rows]
-        )
-        number = look_up(pieces, np.arange(1, len(rows), dtype=np.int32), 0, ids)
-        return tf.gather(table, number)
 
     def _tokenize_vector(self, strings):
         strings = self._with_stand_ins(strings)
         strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
-        ids, splits = self._tokenize_pieces(strings), self.encoder.digit_comma_splits
+        ids = self._get_graph_tokenizer()().tokenize(strings)
+        splits = self.encoder.digit_comma_splits
         ids = split_digit_commas(ids, splits) if splits else ids
         return ids.with_row_splits_dtype("int64")
-
-    def _tokenize_pieces(self, strings):
-        """Encodes preprocessed strings, before the digit-comma rule."""
-        pieces = self._get_graph_tokenizer()()
-        return pieces.tokenize(strings).with_row_splits_dtype("int64")
 
     def _with_stand_ins(self, strings):
         import tensorflow as tf

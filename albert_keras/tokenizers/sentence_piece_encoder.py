@@ -7,7 +7,6 @@ import numpy as np
 
 from albert_keras.tokenizers import normalization, sentence_piece_model
 from albert_keras.tokenizers.encoder import Encoder, join_rows
-from albert_keras.tokenizers.ragged import offsets_of
 from albert_keras.tokenizers.sentence_piece_model import (
     MASK,
     MASK_CHARACTER,
@@ -49,31 +48,31 @@ class SentencePieceEncoder(Encoder):
         if mask_in_text:
             self.running_proto = sentence_piece_model.with_mask_for_text(proto)
         self._processor = sentence_piece_model.load_processor(self.running_proto)
-        self.digit_comma_parts = self._find_digit_commas() if split_digit_comma else {}
-        self.digit_comma_splits = {
-            index: [new_index for new_index, _, _ in parts]
-            for index, parts in self.digit_comma_parts.items()
-        }
-        self._is_digit_comma = np.zeros(len(pieces), bool)  # (vocabulary_size,)
-        self._is_digit_comma[list(self.digit_comma_splits)] = True
+        self.digit_comma_splits = self._find_digit_commas() if split_digit_comma else {}
 
     def tokenize_with_offsets(self, text):
-        text = self._stand_in_masks(text)
-        options = self.preprocessing
-        prepared, spans = normalization.preprocess_with_spans(text, **options)
-        encoded = self._processor.EncodeAsOffsetMapping(prepared)
+        located = self._stand_in_masks(text)
+        if self.preprocessing["lowercase"]:
+            located = normalization.lower_in_place(located)
+        encoded = self._locator.EncodeAsOffsetMapping(located)
         ids, offsets, previous_end = [], [], 0
-        for index, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
-            if index in self.found_lengths:
-                start, end = end, end + self.found_lengths[index]
-            start, end = _trim(prepared, max(start, previous_end), end, self.invisible)
-            previous_end = end
-            ids.extend(self.digit_comma_splits.get(index, [index]))
-            for part_start, part_end in self._locate_parts(index, prepared[start:end]):
-                offset = _original_span(spans, start + part_start, start + part_end)
-                offsets.append(offset)
-            if index == self.mask_token_id:
-                offsets[-1] = (offsets[-1][0] - len(MASK) + 1, offsets[-1][1])
+        for piece, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
+            if piece in self.found_lengths:
+                start, end = end, end + self.found_lengths[piece]
+            start, previous_end = max(start, previous_end), end
+            start, end = _trim(text, start, end, self.invisible)
+            if start == end and self.piece_lengths[piece]:
+                end += 1  # Several pieces of one character.
+            parts = self.digit_comma_splits.get(piece, [piece])
+            num_left = self.piece_lengths[parts].sum()
+            for part in parts:
+                num_left -= self.piece_lengths[part]
+                part_end = max(start, end - int(num_left))
+                offsets.append((start, part_end))
+                start = part_end
+            ids.extend(parts)
+            if piece == self.mask_token_id:
+                offsets[-1] = (end - len(MASK), end)
         return ids, offsets
 
     def encode_with_masks(self, texts):
@@ -91,6 +90,11 @@ class SentencePieceEncoder(Encoder):
             mask_in_text=True,
         )
 
+    @functools.cached_property
+    def _locator(self):
+        """A processor that locates pieces in text before preprocessing."""
+        return sentence_piece_model.load_processor(self.fused_proto())
+
     @property
     def invisible(self):
         """Characters that are cut off at both ends of a token's span, a str."""
@@ -107,8 +111,12 @@ class SentencePieceEncoder(Encoder):
 
     @functools.cached_property
     def piece_lengths(self):
-        """Characters of each piece, int64 `(vocabulary_size,)`, 1 for the unknown one."""
-        lengths = np.array([*map(len, self._vocabulary)], np.int64)
+        """Characters of each piece without marker, int64 `(vocabulary_size,)`.
+
+        The unknown piece counts as one character.
+        """
+        pieces = (piece.replace(WORD_MARKER, "") for piece in self._vocabulary)
+        lengths = np.array([*map(len, pieces)], np.int64)
         lengths[self.unk_token_id] = 1
         return lengths
 
@@ -125,9 +133,9 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        TFLite needs it, which runs SentencePiece but no other string operation. The model
-        gives the ids of `encode_batch` before the digit-comma rule, except for text with
-        a Greek final sigma.
+        Spans need it, and TFLite, which runs SentencePiece but no other string operation.
+        The model gives the ids of `encode_batch` before the digit-comma rule, except for
+        text with a Greek final sigma.
         """
         replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
@@ -140,7 +148,7 @@ class SentencePieceEncoder(Encoder):
             texts = map(self._stand_in_masks, texts)
         prepared = [normalization.preprocess_text(text, *options) for text in texts]
         rows = _call_with_each(self._processor.Encode, prepared)
-        return self._split_digit_commas(*join_rows(rows))
+        return join_rows([*map(self._split_digit_commas, rows)])
 
     def _decode_rows(self, rows):
         texts = _call_with_each(self._processor.Decode, rows)
@@ -149,31 +157,20 @@ class SentencePieceEncoder(Encoder):
     def _stand_in_masks(self, text):
         return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
 
-    def _split_digit_commas(self, token_ids, num_tokens):
-        """Applies `digit_comma_splits` to the ids of several texts in a row."""
-        is_split = self._is_digit_comma[token_ids]  # (num_tokens,)
-        if not is_split.any():
-            return token_ids, num_tokens
-        parts = [self.digit_comma_splits[i] for i in token_ids[is_split].tolist()]
-        num_parts = np.ones(len(token_ids), np.int64)  # (num_tokens,)
-        num_parts[is_split] = [len(part) for part in parts]
-        new_ids = np.repeat(token_ids, num_parts)  # (num_new_tokens,)
-        new_ids[np.repeat(is_split, num_parts)] = [*itertools.chain(*parts)]
-        # Offsets of the texts among the new ids.
-        offsets = offsets_of(num_parts)[offsets_of(num_tokens)]  # (num_texts + 1,)
-        return new_ids, np.diff(offsets)
+    def _split_digit_commas(self, row):
+        splits = self.digit_comma_splits
+        if splits.keys().isdisjoint(row):
+            return row
+        return [*itertools.chain.from_iterable(splits.get(i, [i]) for i in row)]
 
     def _find_digit_commas(self):
-        """Finds pieces such as `▁2012,` and the pieces that replace them.
-
-        Returns a dict from an id to a list of tuples of a new id, and the numbers of
-        characters from the new piece's start and end to the end of the old one.
+        """Finds pieces such as `▁2012,` and the ids that replace them, a dict of lists.
 
         Google's code encodes such a piece again in each text, but the result depends on
         the piece alone. A word marker that the second encoding adds is removed, as in
         transformers. Google's code intends it, but in Python 3 compares bytes with str.
         """
-        found = {}
+        splits = {}
         for index, piece in enumerate(self._vocabulary):
             if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
                 text = piece[:-1].replace(WORD_MARKER, "")
@@ -181,26 +178,9 @@ class SentencePieceEncoder(Encoder):
                 if not piece.startswith(WORD_MARKER):
                     head[0] = head[0].removeprefix(WORD_MARKER)
                 head[-1] = head[-1].removesuffix(WORD_MARKER)
-                found[index] = parts = []
-                from_end = 0
-                for part in (",", *filter(None, reversed(head))):
-                    from_start = from_end + len(part.removeprefix(WORD_MARKER))
-                    new_index = self._processor.PieceToId(part)
-                    parts.insert(0, (new_index, from_start, from_end))
-                    from_end = from_start
-        return found
-
-    def _locate_parts(self, index, text):
-        """Yields the spans in `text` of the tokens that replace the piece `index`."""
-        size = len(text)
-        parts, positions = self.digit_comma_parts.get(index), range(size + 1)
-        if parts is None:
-            parts = [(index, size, 0)]
-        elif parts[0][1] != size:
-            normalized, positions = self._processor.Normalize(text, with_offsets=True)
-            size = len(normalized)
-        for _, from_start, from_end in parts:
-            yield positions[size - from_start], positions[size - from_end]
+                parts = [*filter(None, head), ","]
+                splits[index] = self._processor.PieceToId(parts)
+        return splits
 
 
 def _call_with_each(function, items):
@@ -223,11 +203,3 @@ def _trim(text, start, end, characters):
     span = text[start:end]
     start += len(span) - len(span.lstrip(characters))
     return start, start + len(span.strip(characters))
-
-
-def _original_span(spans, start, end):
-    if start < end:
-        return spans[start][0], spans[end - 1][1]
-    # A word marker alone has an empty span before a character or at the text's end.
-    point = spans[start][0] if start < len(spans) else spans[-1][1]
-    return point, point

@@ -1,7 +1,6 @@
 """SentencePiece models: reading, and changes for ALBERT."""
 
 import functools
-import itertools
 
 import sentencepiece
 
@@ -151,20 +150,46 @@ def make_unigram(pieces, characters, has_bytes):
     return model.SerializeToString()
 
 
-# Cached: several files are exported with one tokenizer, and the map takes seconds.
+# Cached: several files are exported with one tokenizer, and the map takes a second.
 @functools.lru_cache(maxsize=2)
 def with_preprocessing(proto, replacements, **preprocessing):
     """Compiles ALBERT's preprocessing into the normalizer of a model's bytes.
 
-    TFLite runs neither regular expressions nor NFKD, but it applies the character map
-    inside the model. A map has no context, so a Greek final sigma becomes a plain one.
-    `replacements`, a tuple of pairs, are further rules, which have priority.
+    Such a model locates its pieces in the text before preprocessing. TFLite runs neither
+    regular expressions nor NFKD, but it applies the character map inside the model. A map
+    has no context, so a Greek final sigma becomes a plain one. `replacements`, a tuple of
+    pairs, are further rules, which have priority.
     """
-    rules = _fused_rules(_character_normalizer(proto), preprocessing)
-    rules |= dict(replacements)
+    model, normalizer = parse_model(proto), _character_normalizer(proto)
+    if not model.normalizer_spec.remove_extra_whitespaces:
+        raise ValueError(
+            "To locate pieces or to run in TFLite, a SentencePiece model must remove "
+            "extra white space. Received: one that keeps it. Train it with the default "
+            "`remove_extra_whitespaces`."
+        )
+    prepare = functools.partial(preprocess_text, **preprocessing)
+    for piece in model.pieces:
+        # Preprocessed text never has such a piece, but SentencePiece finds pieces of the
+        # user before it normalizes text.
+        if piece.type == USER_DEFINED and prepare(piece.piece) != piece.piece:
+            piece.type = NORMAL
+    rules = {}
+    for source, target in _character_rules(proto).items():
+        if prepare(source) == source:
+            rules[source] = target
+            for variant in (source.upper(), source.title()):
+                if prepare(variant) == source:
+                    rules[variant] = target
+    for character in map(chr, points_where(is_assigned)[1:]):
+        image = " " if character.isspace() else prepare(character)
+        if image != character:
+            rules[character] = normalizer.Normalize(image)
+    # Some characters, such as Hangul syllables, are decomposed and composed again.
+    rules = {source: target for source, target in rules.items() if source != target}
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
-    return _with_character_rules(parse_model(proto), rules).SerializeToString()
+    rules |= dict(replacements)
+    return _with_character_rules(model, rules).SerializeToString()
 
 
 def _with_character_rules(model, rules):
@@ -187,7 +212,7 @@ def invisible_characters(proto):
     characters = [chr(point) for point in points_where(is_assigned)[1:]]
     images = _character_normalizer(proto).Normalize(characters)
     pairs = zip(characters, images, strict=True)
-    return "".join(character for character, image in pairs if not image.strip(" "))
+    return "".join(character for character, image in pairs if not image.strip())
 
 
 def _character_normalizer(proto):
@@ -203,43 +228,6 @@ def _character_normalizer(proto):
 def _character_rules(proto):
     has_rules = character_map(proto)
     return dict(_character_normalizer(proto).Decompile()) if has_rules else {}
-
-
-def _fused_rules(normalizer, preprocessing):
-    # Rules apply to preprocessed text. If preprocessing lower-cases, texts that differ in
-    # case have the same image.
-    rules = {
-        variant: target
-        for source, target in normalizer.Decompile()
-        if preprocess_text(source, **preprocessing) == source
-        for variant in _variants(source, preprocessing["lowercase"])
-    }
-    for character in map(chr, points_where(is_assigned)[1:]):
-        image = preprocess_text(character, **preprocessing)
-        image = " " if character.isspace() else image
-        if image != character:
-            rules[character] = normalizer.Normalize(image)
-    # Some characters, such as Hangul syllables, are decomposed and composed again.
-    return {source: target for source, target in rules.items() if source != target}
-
-
-def _variants(text, lowercase):
-    """Returns the texts that differ from a lower-case text only in case."""
-    if not lowercase or len(text) == 1:
-        return [text]
-    capitals = _capitals()
-    choices = [[character, *capitals.get(character, "")] for character in text]
-    return map("".join, itertools.product(*choices))
-
-
-@functools.cache
-def _capitals():
-    """Returns a dict from each lower-case character to its capital letters."""
-    found = {}
-    for character in map(chr, points_where(is_assigned)):
-        if character.lower() != character:
-            found.setdefault(character.lower(), []).append(character)
-    return found
 
 
 # Values of `ModelType`, where other models have greater ones, and of a piece's `Type`.

@@ -110,7 +110,7 @@ class WordPieceTokenizer(EncoderTokenizer):
     def tokenize_with_spans(self, strings):
         import tensorflow as tf
 
-        from albert_keras.tokenizers.tensor_spans import locate_words
+        from albert_keras.tokenizers.tensor_spans import locate_tokens
 
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         words, ids = self._tokenize_words(strings)
@@ -120,17 +120,9 @@ class WordPieceTokenizer(EncoderTokenizer):
         lengths = tf.gather(tf.constant(sizes, tf.int64), ids.flat_values)
         of_words = tf.strings.length(words.flat_values, "UTF8_CHAR")
         of_words = tf.gather(tf.cast(of_words, tf.int64), ids.values.value_rowids())
-        is_unknown = ids.flat_values == self.unk_token_id
-        ends = tf.cumsum(tf.where(is_unknown, of_words, lengths))
-
+        lengths = tf.where(ids.flat_values == self.unk_token_id, of_words, lengths)
         ids = ids.merge_dims(1, 2)
-        images = locate_words(strings, self.encoder.rules)
-        rows = ids.value_rowids()
-        # From positions among the characters of all words to those among all images.
-        before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
-        ends += tf.gather(images.row_splits[:-1] - before, rows)
-        starts = ends - tf.where(is_unknown, of_words, lengths)
-        spans = images.spans(starts, ends, rows)
+        spans = locate_tokens(strings, ids, lengths, self.encoder.rules)
         return ids, *map(ids.with_values, spans)
 
     def _tokenize_vector(self, strings):

@@ -135,6 +135,8 @@ def test_offsets(model, texts):
     encoder = AlbertTokenizer(model).encoder
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     texts = texts[::15] + [t for t in texts if "½" in t or "\u0301" in t]
+    # Of a piece of two halves only the first is located; see the next test.
+    texts = [text for text in texts if "½½" not in text]
     for text, ids in zip(texts, encoder.encode_batch(texts), strict=True):
         found, offsets = encoder.tokenize_with_offsets(text)
         assert found == ids
@@ -161,6 +163,7 @@ def test_offsets(model, texts):
         ("  In 2012, x", ["In", "2012", ",", "x"]),
         ("Cafe\u0301s ", ["Cafe\u0301", "s"]),
         ("½", ["½", "½", "½"]),
+        ("2½½", ["2", "½", "½", "½", "½"]),
         ("92\x01000,", ["9", "2\x01000", ","]),
     ],
 )

@@ -5,11 +5,7 @@ import unicodedata
 
 import pytest
 
-from albert_keras.tokenizers.normalization import (
-    preprocess_tensor,
-    preprocess_text,
-    preprocess_with_spans,
-)
+from albert_keras.tokenizers.normalization import preprocess_tensor, preprocess_text
 from albert_keras.tokenizers.words import (
     is_spelling,
     locate_words,
@@ -50,7 +46,7 @@ def test_answers_end_between_words_where_a_script_has_them():
     assert [text[start:end] for start, end in places] == expected
 
 
-# === Google's text preprocessing: in Python, with spans, and in the TensorFlow graph ===
+# === Google's text preprocessing, in Python and in the TensorFlow graph ===
 
 
 GOOGLE = {"lowercase": True, "strip_accents": True, "huggingface_quotes": False}
@@ -113,21 +109,3 @@ def test_graph_equals_python_on_every_character():
     # are, 35 of them of one script of Albania's nineteenth century.
     assert all(c.lower() != c for c in different)
     assert len(different) < 100
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_spans(options, corpus_lines, stress_texts):
-    for text in corpus_lines[::20] + stress_texts:
-        preprocessed, spans = preprocess_with_spans(text, **options)
-        assert preprocessed == preprocess_text(text, **options)
-        assert len(spans) == len(preprocessed)
-        assert spans == sorted(spans)
-        for character, (start, end) in zip(preprocessed, spans, strict=True):
-            # Alone, white space is stripped and a final sigma is a plain one.
-            image = preprocess_text(text[start:end], **options).replace("σ", "ς")
-            assert character.isspace() or character.replace("σ", "ς") in image
-
-
-def test_span_holds_the_dropped_mark():
-    text = " Cafe\u0301s"
-    assert preprocess_with_spans(text, **GOOGLE)[1][3:] == [(4, 6), (6, 7)]
