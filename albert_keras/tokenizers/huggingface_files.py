@@ -25,7 +25,7 @@ from albert_keras.tokenizers.sentence_piece_model import (
     read_proto,
 )
 from albert_keras.tokenizers.vocabulary import read_vocabulary
-from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, MAX_WORD_LENGTH
+from albert_keras.tokenizers.word_piece_encoder import CONTINUATION
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -353,13 +353,7 @@ def _is_lost(character):
 def _make_word_piece(tokenizer):
     """Returns a tokenizer of `tokenizers`, and options of `tokenizer_config.json`."""
     rules = tokenizer.encoder.rules
-    model = tokenizers.models.WordPiece(
-        {token: index for index, token in enumerate(tokenizer.get_vocabulary())},
-        unk_token=tokenizer.unk_token,
-        max_input_chars_per_word=MAX_WORD_LENGTH,
-        continuing_subword_prefix=CONTINUATION,
-    )
-    fast = tokenizers.Tokenizer(model)
+    fast = tokenizers.Tokenizer(tokenizer.encoder.word_tokenizer.model)
     fast.normalizer = tokenizers.normalizers.BertNormalizer(
         clean_text=True,
         handle_chinese_chars=rules.split_chinese,

@@ -1,9 +1,9 @@
-"""WordPiece encoder in plain Python."""
+"""WordPiece encoder, by the library `tokenizers`."""
 
 import functools
-import itertools
 
 import numpy as np
+import tokenizers
 
 from albert_keras.tokenizers.encoder import Encoder, join_rows
 from albert_keras.tokenizers.word_splitting import WordRules, is_mark, split_words
@@ -11,10 +11,6 @@ from albert_keras.tokenizers.word_splitting import WordRules, is_mark, split_wor
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
 MAX_WORD_LENGTH = 200
-
-# Number of words whose ids are cached, about 15 MB. The first words of a corpus include
-# the frequent ones, so that no word is ever removed.
-MAX_KNOWN_WORDS = 2**16
 
 
 class WordPieceEncoder(Encoder):
@@ -30,24 +26,27 @@ class WordPieceEncoder(Encoder):
         strip_accents = lowercase if strip_accents is None else strip_accents
         self.rules = WordRules(lowercase, strip_accents, split_chinese)
         self.strips_accents = strip_accents
-        self._longest_length = max(map(len, vocabulary))
-        self._known_words = {}
-
-    def __getstate__(self):
-        # A worker process fills its cache as fast as it could receive one.
-        return {**vars(self), "_known_words": {}}
+        model = tokenizers.models.WordPiece(
+            self._ids,
+            unk_token=SPECIAL_TOKENS[1],
+            max_input_chars_per_word=MAX_WORD_LENGTH,
+            continuing_subword_prefix=CONTINUATION,
+        )
+        self.word_tokenizer = tokenizers.Tokenizer(model)
+        self.word_tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
 
     def tokenize_with_offsets(self, text):
+        words = " ".join(split_words(text, self.rules))
+        encoding = self.word_tokenizer.encode(words)
         spans = self._character_spans(text)
-        ids, offsets = [], []
-        end = 0
-        for word in split_words(text, self.rules):
-            word_ids = self._encode_word(word)
-            ids.extend(word_ids)
-            for length in self._token_lengths(word_ids, word):
-                start, end = end, end + length
-                offsets.append((spans[start][0], spans[end - 1][1]))
-        return ids, offsets
+        offsets = [
+            # Without the spaces between the words.
+            (spans[start - num_spaces][0], spans[end - num_spaces - 1][1])
+            for num_spaces, (start, end) in zip(
+                encoding.word_ids, encoding.offsets, strict=True
+            )
+        ]
+        return encoding.ids, offsets
 
     def encode_with_masks(self, texts):
         """Encodes a list of str as lists of ids; `[MASK]` in them is the mask token."""
@@ -64,43 +63,9 @@ class WordPieceEncoder(Encoder):
         return np.array([not t.startswith(CONTINUATION) for t in self._vocabulary])
 
     def _encode_part(self, texts):
-        known, rows = self._known_words, []
-        for text in texts:
-            words = split_words(text, self.rules)
-            of_words = [known.get(word) or self._encode_word(word) for word in words]
-            rows.append([*itertools.chain.from_iterable(of_words)])
-        return join_rows(rows)
-
-    def _encode_word(self, word):
-        """Returns the ids of a word, and caches them while there is room."""
-        if len(word) > MAX_WORD_LENGTH:
-            return [self.unk_token_id]
-        ids = self._longest_tokens(word)
-        if len(self._known_words) < MAX_KNOWN_WORDS:
-            self._known_words[word] = ids
-        return ids
-
-    def _longest_tokens(self, word):
-        """Covers a word with the longest tokens, from left to right."""
-        ids = []
-        start = 0
-        while start < len(word):
-            prefix = CONTINUATION if start else ""
-            for end in range(min(len(word), start + self._longest_length), start, -1):
-                index = self._ids.get(prefix + word[start:end])
-                if index is not None:
-                    break
-            else:
-                return [self.unk_token_id]
-            ids.append(index)
-            start = end
-        return ids
-
-    def _token_lengths(self, ids, word):
-        if ids == [self.unk_token_id]:
-            return [len(word)]
-        first, *others = (self._vocabulary[index] for index in ids)
-        return [len(first), *(len(t.removeprefix(CONTINUATION)) for t in others)]
+        words = [" ".join(split_words(text, self.rules)) for text in texts]
+        encodings = self.word_tokenizer.encode_batch_fast(words)
+        return join_rows([encoding.ids for encoding in encodings])
 
     def _decode_rows(self, rows):
         texts = [" ".join(self._vocabulary[i] for i in row) for row in rows]

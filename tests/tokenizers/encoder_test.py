@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from albert_keras.tokenizers import (
@@ -58,17 +57,6 @@ def test_ids_out_of_range(encoder, index):
         encoder.id_to_token(index)
     with pytest.raises(ValueError, match=rf"in \[0, 8\). Received: {index}"):
         encoder.decode_batch([[0, index]])
-
-
-def test_known_words_are_not_pickled(encoder):
-    assert len(encoder.word_starts) == len(VOCABULARY)  # That of the vocabulary is.
-    size = len(pickle.dumps(encoder))
-    encoder.encode_ragged_with_spans(["a b", "ab 好 c"])
-    assert len(pickle.dumps(encoder)) == size
-    copy = pickle.loads(pickle.dumps(encoder))  # noqa: S301
-    np.testing.assert_array_equal(
-        copy.encode_ragged(TEXTS)[0], encoder.encode_ragged(TEXTS)[0]
-    )
 
 
 PURE = """

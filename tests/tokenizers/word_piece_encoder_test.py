@@ -8,11 +8,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from albert_keras.tokenizers import (
-    WordPieceEncoder,
-    WordPieceTokenizer,
-    word_piece_encoder,
-)
+from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 from albert_keras.tokenizers.word_splitting import WordRules, split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
 from tests.tokenizers.single_texts import (
@@ -57,19 +53,7 @@ def test_ids_equal_google(chinese, texts):
 def test_ragged_equals_single_texts(chinese, texts_of_words, lowercase):
     encoder = WordPieceEncoder(chinese.get_vocabulary(), lowercase=lowercase)
     assert_ragged_equals_single_texts(encoder, texts_of_words)
-    # Now all words are known.
-    assert_ragged_equals_single_texts(encoder, texts_of_words[::-1])
     assert_spans_equal_single_texts(encoder, texts_of_words[::11])
-
-
-def test_known_words_are_bounded(monkeypatch):
-    monkeypatch.setattr(word_piece_encoder, "MAX_KNOWN_WORDS", 3)
-    encoder = WordPieceEncoder(TOKENS, lowercase=True)
-    texts = ["play plays playing", "played 好!", "play!"]
-    expected = [[5, 5, 7, 5, 6], [1, 8, 9], [5, 9]]
-    assert encoder.encode_batch(texts) == expected
-    assert encoder.encode_batch(texts) == expected
-    assert len(encoder._known_words) == 3
 
 
 @pytest.mark.parametrize(
