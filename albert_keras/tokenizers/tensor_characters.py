@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_text as tf_text
 
 from albert_keras.tokenizers.normalization import points_where
 from albert_keras.tokenizers.ragged import slice_rows
@@ -77,22 +78,13 @@ def locate_words(strings):
     kinds = tf.where(is_unspaced, ord("u"), kinds)
     kinds = tf.strings.unicode_encode(codes.with_flat_values(kinds), "UTF-8")
 
-    # Each piece is a word with the spaces before it, or the spaces after the last word.
-    pieces = tf.strings.split(tf.strings.regex_replace(kinds, WORD, "\\0\n"), "\n")
-    lengths, sizes = (
-        tf.cast(tf.strings.length(values), tf.int64)
-        for values in (pieces.values, tf.strings.strip(pieces.values))
-    )
-    ends = tf.boolean_mask(tf.cumsum(lengths), sizes > 0)
-    starts = ends - tf.boolean_mask(sizes, sizes > 0)
-    words = slice_rows(flat, starts, ends - starts)
-    words = tf.strings.unicode_encode(words, "UTF-8")
-    row_of = tf.gather(row_of, starts)
+    # The kinds are ASCII characters, so that their bytes are the characters of the text.
+    _, starts, ends = tf_text.regex_split_with_offsets(kinds, f"{WORD}| +", WORD)
+    row_of = starts.value_rowids()
     before = tf.gather(codes.row_starts(), row_of)
-    return tuple(
-        tf.RaggedTensor.from_value_rowids(values, row_of, nrows=codes.nrows())
-        for values in (words, starts - before, ends - before)
-    )
+    words = slice_rows(flat, starts.values + before, (ends - starts).values)
+    words = starts.with_values(tf.strings.unicode_encode(words, "UTF-8"))
+    return words, starts, ends
 
 
 @functools.cache

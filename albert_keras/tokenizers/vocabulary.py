@@ -1,7 +1,9 @@
 """Training of SentencePiece vocabularies with ALBERT's options; vocabulary files."""
 
-import array
+import heapq
 import io
+import itertools
+import operator
 import os
 import random
 import re
@@ -50,34 +52,28 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
         max_texts: int. Maximum size of the sample.
         seed: int.
 
-    Reference: Vitter, "Random Sampling with a Reservoir" (1985), algorithm R.
-
-    >>> sample_texts(["one", "two", " ", "three", "four"], max_texts=3, seed=5)
+    >>> sample_texts(["one", "two", " ", "three", "four"], max_texts=3, seed=7)
     TextSample(texts=['one', 'two', 'four'], num_seen=4)
     """
     check_positive_integer("max_texts", max_texts)
-    generator = random.Random(seed)
-    sample, numbers, num_seen, num_characters = [], array.array("q"), 0, 0
-    for text in _read_lines(texts):
-        if not text or text.isspace():
-            continue
-        place = num_seen
-        if num_seen < max_texts:
-            sample.append("")
-            numbers.append(num_seen)
-        else:
-            place = int(generator.random() * (num_seen + 1))
-        if place < max_texts:
-            num_characters += len(text) - len(sample[place])
-            sample[place], numbers[place] = text, num_seen
-        if num_characters > _MAX_CHARACTERS:
-            raise ValueError(
-                f"The sample must have at most {_MAX_CHARACTERS} characters together. "
-                f"Received: more, with max_texts={max_texts}. Take fewer texts."
-            )
-        num_seen += 1
-    order = sorted(range(len(sample)), key=numbers.__getitem__)
-    return TextSample([sample[place] for place in order], num_seen)
+    generator, numbers = random.Random(seed), itertools.count()
+    # The texts with the smallest of random numbers.
+    drawn = heapq.nsmallest(
+        max_texts,
+        (
+            (generator.random(), next(numbers), text)
+            for text in _read_lines(texts)
+            if text and not text.isspace()
+        ),
+    )
+    drawn.sort(key=operator.itemgetter(1))
+    sample = [text for _, _, text in drawn]
+    if sum(map(len, sample)) > _MAX_CHARACTERS:
+        raise ValueError(
+            f"The sample must have at most {_MAX_CHARACTERS} characters together. "
+            f"Received: more, with max_texts={max_texts}. Take fewer texts."
+        )
+    return TextSample(sample, next(numbers))
 
 
 def train_sentence_piece(
