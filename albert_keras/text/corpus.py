@@ -172,7 +172,11 @@ def open_corpus(
     options = ReadOptions(errors, text_column, part_bytes)
     corpus = Corpus(list(_group(pieces, part_bytes)), options, described)
     if not corpus.num_bytes:
-        raise _is_empty(corpus)
+        names = [f"'{source['path']}'" for source in described if "path" in source]
+        received = ", ".join(names[:3] + ["..."] * (len(names) > 3)) or "documents"
+        raise ValueError(
+            f"The corpus must hold a document. Received: {received}, empty."
+        )
     return corpus
 
 
@@ -185,26 +189,11 @@ def read_documents(paths, format=None, errors="strict"):
     Raises:
         FileNotFoundError: At once, if a path, pattern or folder has no file.
         ValueError: At once, if a format is unknown; while reading, if a file does not
-            have the expected format, or there is no document.
+            have the expected format.
     """
     paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return _stream(open_corpus(paths, format=format, errors=errors))
-
-
-def _stream(corpus):
-    is_empty = True
-    for part in corpus.parts:
-        for document in corpus.read(part):
-            is_empty = False
-            yield document
-    if is_empty:
-        raise _is_empty(corpus)
-
-
-def _is_empty(corpus):
-    names = [f"'{source['path']}'" for source in corpus.sources if "path" in source]
-    received = ", ".join(names[:3] + ["..."] * (len(names) > 3)) or "documents"
-    return ValueError(f"The corpus must hold a document. Received: {received}, empty.")
+    corpus = open_corpus(paths, format=format, errors=errors)
+    return (document for part in corpus.parts for document in corpus.read(part))
 
 
 def _group(pieces, part_bytes):

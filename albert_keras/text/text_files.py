@@ -52,8 +52,15 @@ def read_lines(file, decoding=UTF_8):
         ValueError: If a line is not in the encoding (with the byte offset for UTF-8), or
             longer than `MAX_BYTES` (in characters for other encodings).
     """
+    try:
+        is_utf_8 = codecs.lookup(decoding.encoding).name == "utf-8"
+    except LookupError as error:
+        raise ValueError(
+            "`encoding` must be one of Python's, such as utf-8, cp1252 or gb18030. "
+            f"Received: encoding={decoding.encoding!r}."
+        ) from error
     with open_binary(file) as stream:
-        if _is_utf_8(decoding.encoding):
+        if is_utf_8:
             replaced = collections.Counter()
             lines = (
                 decode(line, f"'{file}'", offset, decoding.errors, replaced)
@@ -64,14 +71,6 @@ def read_lines(file, decoding=UTF_8):
         for number, line in enumerate(lines):
             is_file = number == 0 and not line.endswith("\n")
             yield from io.StringIO(line, newline="") if is_file else [line]
-
-
-def _is_utf_8(encoding):
-    """Returns whether an encoding is UTF-8, under any name such as `U8`."""
-    try:
-        return codecs.lookup(encoding).name == "utf-8"
-    except LookupError:
-        return False
 
 
 def _decoded_lines(stream, file, decoding):
@@ -88,11 +87,6 @@ def _decoded_lines(stream, file, decoding):
             f"Text must be in its `encoding`. Received: '{file}', which is not "
             f"{encoding}: {getattr(error, 'reason', error)}. Give another by "
             "`--encoding`, or replace such bytes (`--errors replace`)."
-        ) from error
-    except LookupError as error:
-        raise ValueError(
-            "`encoding` must be one of Python's, such as utf-8, cp1252 or gb18030. "
-            f"Received: encoding={encoding!r}."
         ) from error
 
 

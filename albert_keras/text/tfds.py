@@ -33,11 +33,11 @@ def find_shards(source, text_column):
         ValueError: If the source has another form, there is no such data set, split or
             feature, or its files are not TFRecords.
     """
-    info, split = _find_split(source)
-    _check_features(info, source, text_column)
+    builder, split = _find_split(source)
+    _check_features(builder.info, source, text_column)
     return [
         (str(i.filename), i.skip, i.skip + i.take, i.examples_in_shard)
-        for i in info.splits[split].file_instructions
+        for i in builder.info.splits[split].file_instructions
     ]
 
 
@@ -65,15 +65,15 @@ def read_tfds_examples(source, label_is_index=False):
         feature to str, int, float or bool, or lists and dicts of these; `None` for an
         unknown class (-1). A sequence of dicts is a dict of lists.
     """
-    info, split = _find_split(source)
+    builder, split = _find_split(source)
     tfds = import_optional("tensorflow_datasets", "datasets")
-    builder = tfds.builder_from_directory(info.data_dir)
     # The default interleaves the rows of several files.
     in_order = tfds.ReadConfig(interleave_cycle_length=1)
     examples = builder.as_dataset(split=split, read_config=in_order)
     # 3 times as fast as single examples.
     batches = tfds.as_numpy(examples.ragged_batch(_BATCH_SIZE))
-    columns = (_as_json(batch, info.features, label_is_index) for batch in batches)
+    features = builder.info.features
+    columns = (_as_json(batch, features, label_is_index) for batch in batches)
     yield from enumerate(itertools.chain.from_iterable(map(_rows, columns)))
 
 
@@ -105,40 +105,36 @@ def _as_json(value, feature, label_is_index):
 
 
 def _find_split(source):
-    """Returns the `DatasetInfo` and the split of a source."""
+    """Returns the `DatasetBuilder` and the split of a source."""
     match = _SOURCE.fullmatch(source)
     if match is None:
         raise ValueError(
             "A TFDS source must be `tfds:NAME` or `tfds:NAME:SPLIT`, for example "
             f"'tfds:wikipedia/20230601.en:train'. Received: '{source}'."
         )
-    info = _dataset_info(import_optional("tensorflow_datasets", "datasets"), match)
-    split = match["split"] or "train"
-    try:
-        info.splits[split]
-    except (KeyError, ValueError) as error:
-        raise ValueError(
-            f"The split must be one of {', '.join(info.splits)}, or made of these. "
-            f"Received: '{source}'."
-        ) from error
-    return info, split
-
-
-def _dataset_info(tfds, match):
-    name = match["name"]
+    tfds = import_optional("tensorflow_datasets", "datasets")
+    name, split = match["name"], match["split"] or "train"
     try:
         if os.path.isdir(name):
-            return tfds.builder_from_directory(name).info
-        builder = tfds.builder(name, data_dir=os.environ.get("TFDS_DATA_DIR"))
+            builder = tfds.builder_from_directory(name)
+        else:
+            builder = tfds.builder(name, data_dir=os.environ.get("TFDS_DATA_DIR"))
         is_prepared = builder.is_prepared()
     except (tfds.core.DatasetNotFoundError, FileNotFoundError):
         is_prepared = False
     if not is_prepared:
         raise ValueError(
-            f"A TFDS data set must have been prepared. Received: '{match[0]}'. Run `tfds "
+            f"A TFDS data set must have been prepared. Received: '{source}'. Run `tfds "
             f"build {name}`, or set TFDS_DATA_DIR to where it is."
         )
-    return builder.info
+    try:
+        builder.info.splits[split]
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"The split must be one of {', '.join(builder.info.splits)}, or made of "
+            f"these. Received: '{source}'."
+        ) from error
+    return builder, split
 
 
 def _check_features(info, source, text_column):
