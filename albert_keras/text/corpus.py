@@ -77,7 +77,7 @@ class Corpus:
 
         Raises:
             ValueError: If a file does not have the expected format; with its name and the
-                byte, line, row or record.
+                byte, row or record.
         """
         counts = collections.Counter() if counts is None else counts
         for piece in part.pieces:
@@ -191,7 +191,6 @@ def read_documents(paths, format=None, errors="strict"):
         ValueError: At once, if a format is unknown; while reading, if a file does not
             have the expected format.
     """
-    paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     corpus = open_corpus(paths, format=format, errors=errors)
     return (document for part in corpus.parts for document in corpus.read(part))
 

@@ -34,16 +34,14 @@ class ArrayBatches(keras.utils.PyDataset):
     Arguments are those of `deliver`.
     """
 
+    num_batches = None  # Keras has a property.
+
     def __init__(self, batches_from, spec, num_batches):
         super().__init__()
         self.element_spec = spec
         self._batches_from = batches_from
-        self._num_batches = num_batches
+        self.num_batches = num_batches
         self._next, self._batches = None, None
-
-    @property
-    def num_batches(self):
-        return self._num_batches
 
     def map(self, function):
         """Applies a function to the parts of each batch, as `tf.data.Dataset.map`."""
@@ -52,7 +50,7 @@ class ArrayBatches(keras.utils.PyDataset):
             return itertools.starmap(function, self._batches_from(num_skipped))
 
         return ArrayBatches(
-            batches_from, function(*self.element_spec), self._num_batches
+            batches_from, function(*self.element_spec), self.num_batches
         )
 
     def __getitem__(self, index):

@@ -10,7 +10,7 @@ from albert_keras.checks import import_optional
 from albert_keras.system.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import (
-    LinePlace,
+    check_text_column,
     check_unicode,
     decode,
     json_object,
@@ -160,7 +160,8 @@ def _read_jsonl(piece, options, counts):
                 return
             line = decode(line, f"'{file}'", offset, options.errors, counts).strip()
             if line:
-                place, column = LinePlace(file, offset), options.text_column
+                # Its number would take all lines before it.
+                place, column = f"'{file}', line at byte {offset}", options.text_column
                 row = json_object(line, place)
                 # As in tables, null is an empty text, and a missing column an error.
                 text = "" if row.get(column, 0) is None else row.get(column)
@@ -189,7 +190,9 @@ def _read_parquet(piece, options, counts):
                 stream, pre_buffer=False, buffer_size=_BUFFER_BYTES
             ) as table,
         ):
-            _check_column(table.schema_arrow, options.text_column, file)
+            kinds = ("string", "large_string", "binary", "large_binary")
+            texts = [f.name for f in table.schema_arrow if str(f.type) in kinds]
+            check_text_column("Parquet file", options.text_column, texts, file)
             for row, content in _read_rows(pyarrow, table, piece, options.text_column):
                 place = f"'{file}', row {row}"
                 text = decode(content or b"", place, 0, options.errors, counts)
@@ -201,16 +204,6 @@ def _read_parquet(piece, options, counts):
         raise ValueError(
             f"A Parquet file must be whole. Received: '{file}': {error}"
         ) from error
-
-
-def _check_column(schema, column, file):
-    kinds = ("string", "large_string", "binary", "large_binary")
-    columns = [field.name for field in schema if str(field.type) in kinds]
-    if column not in columns:
-        raise ValueError(
-            f"A Parquet file must have a column `{column}` of text. Received: '{file}', "
-            f"with {columns}. Name one by `--text-column`."
-        )
 
 
 def _read_rows(pyarrow, table, piece, column):

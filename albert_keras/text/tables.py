@@ -83,10 +83,10 @@ def _read_tsv(path, header, columns, decoding, skips_broken):
 def _read_csv(path, header, columns, decoding, skips_broken):
     # Python's default limit is 131,072 characters.
     csv.field_size_limit(MAX_BYTES)
-    lines = _lines_of(path, decoding)
-    head = list(_up_to_the_first_row(lines))
-    delimiter = _delimiter_of(head[-1]) if head and header is None else ","
-    lines = itertools.chain(head, lines)
+    lines, ahead = itertools.tee(_lines_of(path, decoding))
+    first = next(filter(str.strip, ahead), "")
+    del ahead  # It would keep all lines.
+    delimiter = _delimiter_of(first) if first and header is None else ","
     rows = _csv_rows(path, lines, delimiter, skips_broken)
     yield from _name_cells(path, rows, header, columns, skips_broken, _QUOTES)
 
@@ -96,33 +96,26 @@ def _csv_rows(path, lines, delimiter, skips_broken):
 
     A broken row is an error, or has no cells; the lines after its first are read again.
     """
-    number, taken, again = 1, [], collections.deque()
-
-    def take_lines():
-        while line := again.popleft() if again else next(lines, ""):
-            taken.append(line)
-            yield line
-
+    rest = lines = [*lines] if skips_broken else lines
+    begin = 0
     while True:
-        reader = csv.reader(take_lines(), delimiter=delimiter, strict=True)
+        reader, num_before = csv.reader(rest, delimiter=delimiter, strict=True), begin
         try:
             for cells in reader:
                 if cells:
-                    yield number, cells
-                number += len(taken)
-                taken.clear()
+                    yield begin + 1, cells
+                begin = num_before + reader.line_num
             return
         except csv.Error as error:
             if not skips_broken:
                 raise ValueError(
                     "A table must have one kind of line ends, and closed quotes. "
-                    f"Received: '{path}', line {number}, a row whose end is not found "
+                    f"Received: '{path}', line {begin + 1}, a row whose end is not found "
                     f"({error}). Repair it, or use `--skip-broken`."
                 ) from error
-            yield number, ()
-            number += 1
-            again.extendleft(reversed(taken[1:]))
-            taken.clear()
+            yield begin + 1, ()
+            begin += 1
+            rest = lines[begin:]
 
 
 def _lines_of(path, decoding):
@@ -135,13 +128,6 @@ def _lines_of(path, decoding):
                 "(`--encoding utf-16` or utf-16-le), or save it in UTF-8."
             )
         yield line
-
-
-def _up_to_the_first_row(lines):
-    for line in lines:
-        yield line
-        if line.strip():
-            return
 
 
 def _delimiter_of(header_line):
@@ -210,8 +196,7 @@ def _as_text(value, where, decoding):
         return None if any(not isinstance(text, str) for text in texts) else texts
     if value is None or isinstance(value, dict):
         return None
-    replaced = collections.Counter()
-    return check_unicode(str(value), where, decoding.errors, replaced)
+    return check_unicode(str(value), where, decoding.errors, collections.Counter())
 
 
 TABLE_READERS = {

@@ -145,7 +145,7 @@ def decode(content, where, offset=0, errors="strict", counts=None):
 
     Args:
         content: bytes.
-        where: str, or object with `__str__`. Place of the content, for errors.
+        where: str. Place of the content, for errors.
         offset: int. Offset of the content in this place, in bytes.
         errors: str, one of `ENCODING_ERRORS`.
         counts: `collections.Counter`. Counts replacements as `"replaced_bytes"`.
@@ -172,6 +172,15 @@ def decode(content, where, offset=0, errors="strict", counts=None):
         counts["replaced_bytes"] += text.count(_REPLACEMENT) - num_present
     # Editors on Windows write a byte order mark before the first word.
     return text.removeprefix("\ufeff") if offset == 0 else text
+
+
+def check_text_column(kind, column, texts, where):
+    """Checks that a column is among those of text, a list of str."""
+    if column not in texts:
+        raise ValueError(
+            f"A {kind} must have a column `{column}` of text. Received: '{where}', whose "
+            f"columns of text are {texts}. Name one by `--text-column`."
+        )
 
 
 def check_unicode(text, where, errors, counts):
@@ -224,18 +233,3 @@ def read_json_lines(path, decoding=UTF_8, skips_broken=False):
                     raise
                 row = {}
             yield line_number, where, row
-
-
-class LinePlace(NamedTuple):
-    """Place of a line. Its number is counted only when an error is printed."""
-
-    file: str
-    offset: int  # first byte of the line (decompressed)
-
-    def __str__(self):
-        number, left = 1, self.offset
-        with open_binary(self.file) as stream:
-            while left and (block := stream.read(min(left, 2**20))):
-                number += block.count(b"\n")
-                left -= len(block)
-        return f"'{self.file}', line {number}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from albert_keras.checks import import_optional
 from albert_keras.text.sentences import split_paragraphs
-from albert_keras.text.text_files import decode
+from albert_keras.text.text_files import check_text_column, decode
 
 PREFIX = "tfds:"
 
@@ -34,10 +34,17 @@ def find_shards(source, text_column):
             feature, or its files are not TFRecords.
     """
     builder, split = _find_split(source)
-    _check_features(builder.info, source, text_column)
+    info = builder.info
+    texts = sorted(n for n, f in info.features.items() if type(f).__name__ == "Text")
+    check_text_column("TFDS data set", text_column, texts, source)
+    if info.file_format.value != "tfrecord":
+        raise ValueError(
+            f"The files of a TFDS data set must be TFRecords. Received: '{source}', in "
+            f"the format {info.file_format.value}. Convert it by `tfds convert_format`."
+        )
     return [
         (str(i.filename), i.skip, i.skip + i.take, i.examples_in_shard)
-        for i in builder.info.splits[split].file_instructions
+        for i in info.splits[split].file_instructions
     ]
 
 
@@ -135,21 +142,6 @@ def _find_split(source):
             f"these. Received: '{source}'."
         ) from error
     return builder, split
-
-
-def _check_features(info, source, text_column):
-    features = info.features.items()
-    texts = sorted(name for name, f in features if type(f).__name__ == "Text")
-    if text_column not in texts:
-        raise ValueError(
-            f"A TFDS data set must have a feature `{text_column}` of text. Received: "
-            f"'{source}', whose texts are {texts}. Name one by `--text-column`."
-        )
-    if info.file_format.value != "tfrecord":
-        raise ValueError(
-            f"The files of a TFDS data set must be TFRecords. Received: '{source}', in "
-            f"the format {info.file_format.value}. Convert it by `tfds convert_format`."
-        )
 
 
 def read_tfds(piece, options, counts):

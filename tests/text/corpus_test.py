@@ -224,8 +224,7 @@ def test_empty_files(tmp_path):
         open_corpus(files)
     write(tmp_path / "d.txt", "\n \n")
     assert read_all(open_corpus(files)) == ([], {})
-    with pytest.raises(ValueError, match=message):
-        list(read_documents(files))
+    assert list(read_documents(files)) == []
     write(tmp_path / "d.txt", "text")
     assert list(read_documents(files)) == [["text"]]
 
@@ -251,7 +250,7 @@ def test_documents_are_streamed(tmp_path):
     write(tmp_path / "2.jsonl", "bad")
     documents = read_documents(tmp_path)
     assert next(documents) == ["good"]
-    with pytest.raises(ValueError, match="2.jsonl', line 1"):
+    with pytest.raises(ValueError, match="2.jsonl', line at byte 0"):
         next(documents)
 
 

@@ -9,7 +9,6 @@ from albert_keras.text import text_files
 from albert_keras.text.text_files import (
     MAX_BYTES,
     Decoding,
-    LinePlace,
     decode,
     json_object,
     open_binary,
@@ -91,11 +90,3 @@ def test_json_that_is_not_an_object(line):
     with pytest.raises(ValueError, match="a JSON object. Received: 'b.jsonl', line 7"):
         json_object(line, "'b.jsonl', line 7")
     assert json_object('{"a": [1]}', "'b.jsonl', line 7") == {"a": [1]}
-
-
-@pytest.mark.parametrize(("name", "pack"), [("a.txt", bytes), ("a.gz", gzip.compress)])
-def test_line_numbers(tmp_path, name, pack):
-    path = tmp_path / name
-    path.write_bytes(pack(b"one\n\n" + b"x" * 2**21 + b"\nlast"))
-    numbers = [str(LinePlace(path, at))[-1] for at in (0, 4, 5, 6 + 2**21)]
-    assert numbers == ["1", "2", "3", "4"]

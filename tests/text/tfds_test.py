@@ -131,7 +131,7 @@ def test_invalid_sources(folder):
         ValueError, match=r"one of train, test, .*: 'tfds:.*:dev\[:5\]'"
     ):
         find_shards(f"tfds:{folder}:dev[:5]", "text")
-    with pytest.raises(ValueError, match=r"feature `body` .*\['text', 'title'\]"):
+    with pytest.raises(ValueError, match=r"column `body` .*\['text', 'title'\]"):
         find_shards(f"tfds:{folder}:train", "body")
 
 
