@@ -137,7 +137,7 @@ def export_tflite(
 def _lite_tokenizer(tokenizer):
     """Returns an `AlbertTokenizer` as a function from strings to ids, for TFLite."""
     tf_text = import_optional("tensorflow_text", "lite")
-    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
+    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.encoder.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
 
     def encode(text):

@@ -1,4 +1,4 @@
-"""Google's text preprocessing, in Python and in the TensorFlow graph."""
+"""Google's text preprocessing, and tables of Unicode characters."""
 
 import functools
 import itertools
@@ -8,10 +8,8 @@ import unicodedata
 
 import numpy as np
 
-# Replaces NUL, which TensorFlow cannot read: a Unicode noncharacter, which is in no
-# vocabulary.
-NUL_STAND_IN = "\ufdd1"
-_STAND_IN = "\ufdd2"
+# Unicode noncharacters, which texts do not contain, in place of NUL and `İ`.
+_NUL_STAND_IN, _STAND_IN = "\ufdd1", "\ufdd2"
 
 
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
@@ -52,35 +50,15 @@ def lower_in_place(text, replace=str.replace, lower=str.lower):
     return replace(lower(replace(text, "İ", _STAND_IN)), _STAND_IN, "İ")
 
 
-def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
-    r"""Preprocesses strings in the TensorFlow graph as `preprocess_text` does in Python.
-
-    The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
-    ICU's case folding differ from Python. Known difference: the lower case of characters
-    newer than Unicode 13.
-    """
-    import tensorflow as tf
-    import tensorflow_text as tf_text
-
-    strings = tf.strings.regex_replace(strings, code_points(str.isspace) + "+", " ")
-    strings = tf.strings.strip(strings)
-    if huggingface_quotes:
-        strings = tf.strings.regex_replace(strings, _DOUBLED_QUOTES.pattern, '"')
-    if strip_accents:
-        strings = tf_text.normalize_utf8(strings, "NFKD")
-        marks = code_points(unicodedata.combining)
-        strings = tf.strings.regex_replace(strings, marks, "")
-    return lower_tensor(strings) if lowercase else strings
-
-
 def lower_tensor(strings):
-    """Lower-cases strings in the TensorFlow graph as `str.lower` does in Python."""
+    """Lower-cases strings in the TensorFlow graph by `lower_in_place`."""
     import tensorflow as tf
 
+    replace = tf.strings.regex_replace
+    lower = functools.partial(tf.strings.lower, encoding="utf-8")
     # TensorFlow's operation would end the text at a NUL.
-    strings = tf.strings.regex_replace(strings, r"\x00", NUL_STAND_IN)
-    strings = tf.strings.lower(strings, encoding="utf-8")
-    return tf.strings.regex_replace(strings, NUL_STAND_IN, "\0")
+    strings = replace(strings, r"\x00", _NUL_STAND_IN)
+    return replace(lower_in_place(strings, replace, lower), _NUL_STAND_IN, "\0")
 
 
 @functools.cache

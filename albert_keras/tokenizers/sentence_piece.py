@@ -22,9 +22,8 @@ class AlbertTokenizer(EncoderTokenizer):
     """ALBERT's tokenizer: Google's preprocessing, then SentencePiece.
 
     Reads every kind of SentencePiece model. Python strings and TensorFlow string tensors
-    give the same ids, with two exceptions: the lower case of characters newer than
-    Unicode 13, and segmentations of equal score, such as `8 88` and `88 8`, where
-    rounding decides (2 of 103,387 lines of English and Chinese).
+    give the same ids, except for segmentations of equal score, such as `8 88` and `88 8`,
+    where rounding decides (2 of 103,387 lines of English and Chinese).
 
     Args:
         proto: str, path or bytes. A SentencePiece model, with the pieces `<pad>`,
@@ -86,10 +85,6 @@ class AlbertTokenizer(EncoderTokenizer):
             encoder = SentencePieceEncoder(proto, **self._options)
         self._set_encoder(encoder)
 
-    def fused_proto(self):
-        """Returns a model with preprocessing compiled in; see `SentencePieceEncoder`."""
-        return self.encoder.fused_proto()
-
     def with_masks(self):
         """Returns a tokenizer like this one that reads `[MASK]` in text."""
         if self.encoder.mask_in_text:
@@ -125,11 +120,7 @@ class AlbertTokenizer(EncoderTokenizer):
 
         encoder, splits = self.encoder, self.encoder.digit_comma_splits
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
-        strings = self._with_stand_ins(strings)
-        if encoder.preprocessing["lowercase"]:
-            strings = normalization.lower_in_place(
-                strings, tf.strings.regex_replace, normalization.lower_tensor
-            )
+        strings = self._prepare(strings)
         locator = _tokenizer_of_any_kind(encoder.fused_proto())
         pieces, *spans = locator.tokenize_with_offsets(strings)
         starts, ends = locate_pieces(strings, pieces, spans, encoder)
@@ -155,19 +146,21 @@ class AlbertTokenizer(EncoderTokenizer):
         )
 
     def _tokenize_vector(self, strings):
-        strings = self._with_stand_ins(strings)
-        strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
-        ids = self._get_graph_tokenizer()().tokenize(strings)
+        ids = self._get_graph_tokenizer()().tokenize(self._prepare(strings))
         splits = self.encoder.digit_comma_splits
         ids = split_digit_commas(ids, splits) if splits else ids
         return ids.with_row_splits_dtype("int64")
 
-    def _with_stand_ins(self, strings):
+    def _prepare(self, strings):
+        """Returns strings for the fused model, whose characters keep their positions."""
         import tensorflow as tf
 
-        if not self.encoder.mask_in_text:
-            return strings
-        return tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
+        if self.encoder.mask_in_text:
+            strings = tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
+        # The lower case of a capital sigma depends on its neighbours.
+        if self.encoder.preprocessing["lowercase"]:
+            strings = normalization.lower_tensor(strings)
+        return strings
 
     def _build_graph_tokenizer(self):
         """Returns a function that gives TensorFlow's tokenizer.
@@ -177,7 +170,7 @@ class AlbertTokenizer(EncoderTokenizer):
         """
         import tensorflow_text as tf_text
 
-        proto = self.encoder.running_proto
+        proto = self.encoder.fused_proto()
         if sentence_piece_model.peculiarities(proto):
             return functools.partial(_tokenizer_of_any_kind, proto)
         fast = tf_text.FastSentencepieceTokenizer(proto)

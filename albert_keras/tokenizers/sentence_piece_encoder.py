@@ -133,7 +133,6 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        Spans need it, and TFLite, which runs SentencePiece but no other string operation.
         The model gives the ids of `encode_batch` before the digit-comma rule, except for
         text with a Greek final sigma.
         """

@@ -155,17 +155,17 @@ def make_unigram(pieces, characters, has_bytes):
 def with_preprocessing(proto, replacements, **preprocessing):
     """Compiles ALBERT's preprocessing into the normalizer of a model's bytes.
 
-    Such a model locates its pieces in the text before preprocessing. TFLite runs neither
-    regular expressions nor NFKD, but it applies the character map inside the model. A map
-    has no context, so a Greek final sigma becomes a plain one. `replacements`, a tuple of
-    pairs, are further rules, which have priority.
+    Such a model runs in graphs, also of TFLite, which has neither regular expressions nor
+    NFKD, and locates its pieces in the text before preprocessing. The character map
+    inside the model has no context, so a Greek final sigma becomes a plain one.
+    `replacements`, a tuple of pairs, are further rules, which have priority.
     """
     model, normalizer = parse_model(proto), _character_normalizer(proto)
     if not model.normalizer_spec.remove_extra_whitespaces:
         raise ValueError(
-            "To locate pieces or to run in TFLite, a SentencePiece model must remove "
+            "To locate pieces or to run in a graph, a SentencePiece model must remove "
             "extra white space. Received: one that keeps it. Train it with the default "
-            "`remove_extra_whitespaces`."
+            "`remove_extra_whitespaces`, or tokenize lists of str."
         )
     prepare = functools.partial(preprocess_text, **preprocessing)
     for piece in model.pieces:

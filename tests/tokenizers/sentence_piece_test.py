@@ -9,6 +9,7 @@ from albert_keras.tokenizers import (
     sentence_piece_model,
     train_sentence_piece,
 )
+from albert_keras.tokenizers.normalization import is_assigned, points_where
 from albert_keras.tokenizers.sentence_piece_model import (
     load_processor,
     with_mask_for_text,
@@ -52,28 +53,34 @@ def test_keeping_accents(shared):
     assert stripped.detokenize(stripped("Schöne Äpfel")) == "Schone Apfel"
 
 
-# === SentencePiece models: reading them and compiling preprocessing into them ===
-
-
 @pytest.mark.parametrize(
-    "options",
+    ("vocabulary", "options"),
     [
-        {},
-        {"lowercase": False, "strip_accents": False},
-        {"huggingface_quotes": True, "mask_in_text": True},
+        (ENGLISH, {}),
+        (ENGLISH, {"lowercase": False, "strip_accents": False}),
+        (ENGLISH, {"huggingface_quotes": True, "mask_in_text": True}),
+        (GERMAN, {}),
     ],
     ids=str,
 )
-def test_fused_model_equals_python(shared, texts, options):
-    tokenizer = AlbertTokenizer(shared / ENGLISH, split_digit_comma=False, **options)
-    texts = [text for text in texts if "ς" not in text.lower()]
-    fused = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
-    assert fused.tokenize(texts).to_list() == tokenizer.encode_batch(texts)
+def test_graph_equals_python(shared, texts, vocabulary, options):
+    tokenizer = AlbertTokenizer(shared / vocabulary, **options)
+    assert tokenizer(tf.constant(texts)).to_list() == tokenizer.encode_batch(texts)
+
+
+def test_graph_equals_python_on_every_character(shared):
+    tokenizer = AlbertTokenizer(shared / ENGLISH)
+    characters = [*map(chr, points_where(is_assigned)[1:])]
+    graph = tokenizer(tf.constant(characters)).to_list()
+    assert graph == tokenizer.encode_batch(characters)
+
+
+# === SentencePiece models: reading them and compiling preprocessing into them ===
 
 
 def test_fused_model_has_no_final_sigma():
     greek = AlbertTokenizer(train_sentence_piece(["οδος οδοσ", "ο δ ς σ"], 18))
-    fused = tf_text.FastSentencepieceTokenizer(greek.fused_proto())
+    fused = tf_text.FastSentencepieceTokenizer(greek.encoder.fused_proto())
     plain, final = greek.encode_batch(["οδοσ", "οδος"])
     assert plain != final
     assert greek("ΟΔΟΣ") == final

@@ -71,7 +71,7 @@ def test_byte_fallback():
     ids, offsets = tokenizer.tokenize_with_offsets("fox 好")
     assert tokenizer.unk_token_id not in ids
     assert tokenizer.detokenize(ids) == "fox 好"
-    assert offsets[-3:] == [(4, 4), (4, 4), (4, 5)]
+    assert offsets[-3:] == [(4, 5), (4, 5), (4, 5)]
 
 
 def test_long_texts_are_not_left_out(tmp_path):

@@ -1,11 +1,10 @@
 """Words, and the normalization of text."""
 
-import sys
 import unicodedata
 
 import pytest
 
-from albert_keras.tokenizers.normalization import preprocess_tensor, preprocess_text
+from albert_keras.tokenizers.normalization import preprocess_text
 from albert_keras.tokenizers.words import (
     is_spelling,
     locate_words,
@@ -46,16 +45,7 @@ def test_answers_end_between_words_where_a_script_has_them():
     assert [text[start:end] for start, end in places] == expected
 
 
-# === Google's text preprocessing, in Python and in the TensorFlow graph ===
-
-
-GOOGLE = {"lowercase": True, "strip_accents": True, "huggingface_quotes": False}
-OPTIONS = [
-    GOOGLE,
-    {**GOOGLE, "lowercase": False},
-    {**GOOGLE, "strip_accents": False},
-    {**GOOGLE, "huggingface_quotes": True},
-]
+# === Google's text preprocessing ===
 
 
 def google_preprocess_text(text):
@@ -86,26 +76,3 @@ def test_golden_texts(text, expected):
 def test_equals_google(corpus_lines, stress_texts):
     for text in corpus_lines + stress_texts:
         assert preprocess_text(text) == google_preprocess_text(text)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_graph_equals_python(options, corpus_lines, stress_texts):
-    texts = corpus_lines[::5] + stress_texts
-    graph = [t.decode() for t in preprocess_tensor(texts, **options).numpy()]
-    expected = [preprocess_text(text, **options) for text in texts]
-    assert graph == expected
-
-
-def test_graph_equals_python_on_every_character():
-    characters = [
-        chr(code)
-        for code in range(1, sys.maxunicode + 1)
-        if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")
-    ]
-    graph = [t.decode() for t in preprocess_tensor(characters, **GOOGLE).numpy()]
-    pairs = zip(characters, graph, strict=True)
-    different = [c for c, image in pairs if image != preprocess_text(c)]
-    # TensorFlow's lower-casing knows Unicode 13: 40 capitals of Unicode 14 stay as they
-    # are, 35 of them of one script of Albania's nineteenth century.
-    assert all(c.lower() != c for c in different)
-    assert len(different) < 100
