@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 
-import numpy as np
 import pytest
 
 from albert_keras.text.tables import DELIMITERS, TABLE_READERS, read_table
@@ -167,11 +166,6 @@ def test_json_values_become_text_or_none(tmp_path):
     assert [*row.values()] == ["1", "2.5", "True", None, "", ("1", "b"), None, None]
 
 
-def test_pandas_index_column_has_no_name(tmp_path):
-    path = write(tmp_path / "a.csv", ",text\n0,fine\n")
-    assert [*read_table(path)] == [(2, {"": "0", "text": "fine"})]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -229,13 +223,3 @@ def test_broken_rows_without_values_are_skipped_alone(tmp_path, suffix, broken):
     assert found == [*ROWS, ROWS[-1]]
     assert len(rows) == len(found) + 2 * len(broken)
     assert rows[-1][0] == len(lines)
-
-
-def test_random_cells_survive(tmp_path):
-    draw = np.random.default_rng(3)
-    characters = [*"ab \"',;\\你é"]
-    texts = ["".join(draw.choice(characters, size)) for size in draw.integers(1, 9, 99)]
-    rows = [{"text": text, "label": str(i)} for i, text in enumerate(texts)]
-    for suffix, content in ((".tsv", as_tsv(rows)), (".csv", as_csv(rows))):
-        path = write(tmp_path / f"a{suffix}", content)
-        assert [row for _, row in read_table(path)] == rows

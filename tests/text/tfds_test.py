@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.tasks.text_classification.reading import Columns, read_labelled_texts
 from albert_keras.text.corpus import read_documents
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 from albert_keras.text.tfds import find_shards, read_tfds_examples, read_tfds_rows
@@ -146,28 +145,6 @@ def test_rows_in_the_order_of_the_files(labelled):
         "score": "1.8",
         "number": "-2",
     }
-
-
-@pytest.mark.parametrize(
-    ("is_index", "labels"), [(False, ["yes", "perhaps", "no"]), (True, ["1", "2", "0"])]
-)
-def test_labels_by_name_and_by_index(labelled, is_index, labels):
-    columns = Columns("sentence", label_is_index=is_index)
-    rows = read_labelled_texts(f"tfds:{labelled}:train[1:4]", columns)
-    assert rows.texts == ["Sätze 1", "Sätze 2", "Sätze 3"]
-    assert rows.labels == labels
-
-
-@pytest.mark.parametrize("is_index", [False, True])
-def test_unknown_labels(labelled, is_index):
-    source = f"tfds:{labelled}:test"
-    columns = Columns("sentence", label_is_index=is_index)
-    rows = read_labelled_texts(source, columns, needs_labels=False)
-    assert rows == (["Sätze 42", "Sätze 43"], None, None, 0)
-    with pytest.raises(
-        ValueError, match="have a `label`. .*:test', row 0, where it is"
-    ):
-        read_labelled_texts(source, columns)
 
 
 def test_examples_as_json_values(tmp_path):
