@@ -20,7 +20,6 @@ from albert_keras.tokenizers.sentence_piece_model import (
     character_map,
     load_processor,
     make_unigram,
-    parse_model,
     peculiarities,
     read_proto,
 )
@@ -301,8 +300,6 @@ def _make_unigram(tokenizer):
     unlike = [name for name in found if name != BYTES]
     if any(WORD_MARKER in piece[1:] for piece in vocabulary):
         unlike.append("pieces of several words")
-    if not parse_model(encoder.proto).normalizer_spec.remove_extra_whitespaces:
-        unlike.append("white space of any length")
     if rules["strip_accents"] and any(map(_is_lost, "".join(vocabulary))):
         unlike.append("vowel signs, which transformers strips as accents")
     if unlike:

@@ -58,6 +58,7 @@ def peculiarities(proto):
         BYTES: trainer.byte_fallback,
         "markers at the ends of words": trainer.treat_whitespace_as_suffix,
         "no marker before a text": not normalizer.add_dummy_prefix,
+        "white space of any length": not normalizer.remove_extra_whitespaces,
         f"{WORD_MARKER} in text": normalize(WORD_MARKER) == WORD_MARKER,
         "pieces of the user that normalization changes": normalize(of_user) != of_user,
     }

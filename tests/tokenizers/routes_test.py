@@ -6,7 +6,6 @@ import json
 import pytest
 import sentencepiece
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from albert_keras.config import AlbertConfig
 from albert_keras.export import export_saved_model, load_exported
@@ -52,6 +51,7 @@ KINDS = {
 PLAIN = {name for name in KINDS if name.startswith("unigram")} - {
     *("unigram with bytes", "unigram with identity", "unigram with nfkc"),
     *("unigram with suffixes", "unigram without prefix", "unigram of the user"),
+    "unigram with any white space",
 }
 RULES = [
     {},
@@ -62,14 +62,9 @@ RULES = [
 CASES = [(kind, RULES[i % 3]) for i, kind in enumerate(KINDS)]
 CASES += [(k, r) for k in ("unigram", "bpe") for r in RULES if (k, r) not in CASES]
 MORE_TEXTS = [
-    *(
-        "the hen",
-        "model 中",
-        "the \u200bcat sat",
-        "\ufeffa \u200e b\u200c",
-        "\x01a \x02b",
-    ),
-    *("New York abABC <sep>ab", "CAFE\u0301 E\u0300", "▁x ▁▁y", "- -- 2012,x 1,"),
+    *("the hen", "model 中", "the \u200bcat sat", "\ufeffa \u200e b\u200c"),
+    *("\x01a \x02b", "New York abABC <sep>ab", "CAFE\u0301 E\u0300", "▁x ▁▁y"),
+    "- -- 2012,x 1,",
 ]
 
 
@@ -149,29 +144,18 @@ def test_without_rules_of_ours_ids_are_the_processor_s(kind, protos):
     assert tokenizer(TRAINING_TEXTS) == processor.Encode(TRAINING_TEXTS)
 
 
-# Compiling the rules of a model takes seconds.
-@pytest.mark.parametrize(
-    "kind", [*sorted(KINDS.keys() - PLAIN), "unigram that folds case"]
-)
-def test_tflite_has_the_same_ids_or_refuses(kind, protos, all_texts, tmp_path):
-    tokenizer = AlbertTokenizer(
-        protos[kind], split_digit_comma=False, strip_accents=False
-    )
-    if kind not in PLAIN:
-        with pytest.raises(ValueError, match="plain SentencePiece unigram models. Rec"):
-            export_tflite(None, tmp_path / "file.tflite", tokenizer=tokenizer)
-        assert not any(tmp_path.iterdir())
-        return
-    texts = [text for text in all_texts if "Σ" not in text]
-    fused = tf_text.FastSentencepieceTokenizer(tokenizer.encoder.fused_proto())
-    assert fused.tokenize(texts).to_list() == tokenizer.encode_batch(texts)
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - PLAIN))
+def test_tflite_refuses_what_it_cannot_run(kind, protos, tmp_path):
+    tokenizer = AlbertTokenizer(protos[kind])
+    with pytest.raises(ValueError, match="plain SentencePiece unigram models. Rec"):
+        export_tflite(None, tmp_path / "file.tflite", tokenizer=tokenizer)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_transformers_has_the_same_ids_or_is_refused(kind, protos, tmp_path):
     transformers = pytest.importorskip("transformers")
-    unlike = {"unigram over words", "unigram with any white space"}
-    readable = PLAIN - unlike | {"unigram with bytes"}
+    readable = PLAIN - {"unigram over words"} | {"unigram with bytes"}
     rules_of_kind = [rules for name, rules in CASES if name == kind]
     for rules in rules_of_kind:
         tokenizer = AlbertTokenizer(protos[kind], **rules)
