@@ -68,6 +68,9 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             )
         return self._encoder
 
+    def call(self, inputs):
+        return self.tokenize(inputs)
+
     def tokenize(self, inputs):
         """Encodes strings as token ids.
 
