@@ -162,12 +162,8 @@ def with_preprocessing(proto, replacements, **preprocessing):
     `replacements`, a tuple of pairs, are further rules, which have priority.
     """
     model, normalizer = parse_model(proto), _character_normalizer(proto)
-    if not model.normalizer_spec.remove_extra_whitespaces:
-        raise ValueError(
-            "To locate pieces or to run in a graph, a SentencePiece model must remove "
-            "extra white space. Received: one that keeps it. Train it with the default "
-            "`remove_extra_whitespaces`, or tokenize lists of str."
-        )
+    # As preprocessing does. Without this, places would be those in the text after it.
+    model.normalizer_spec.remove_extra_whitespaces = True
     prepare = functools.partial(preprocess_text, **preprocessing)
     for piece in model.pieces:
         # Preprocessed text never has such a piece, but SentencePiece finds pieces of the

@@ -2,6 +2,7 @@
 
 import io
 import json
+import string
 
 import pytest
 import sentencepiece
@@ -18,6 +19,7 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
+from albert_keras.tokenizers.sentence_piece_model import invisible_characters
 from tests.helpers import max_difference
 
 TRAINING_TEXTS = [
@@ -103,15 +105,13 @@ def all_texts(stress_texts):
 @pytest.mark.parametrize(("kind", "rules"), CASES, ids=str)
 def test_graph_equals_sentence_piece(kind, rules, protos, all_texts):
     tokenizer = AlbertTokenizer(protos[kind], **rules)
+    if kind == "unigram with any white space":
+        # The graph removes the spaces that this model makes of other characters.
+        unseen = {*"▁¨", *invisible_characters(protos[kind])} - {*string.whitespace}
+        all_texts = [text for text in all_texts if unseen.isdisjoint(text)]
+        assert len(all_texts) > len(MORE_TEXTS)
     rows = tokenizer.encode_batch(all_texts)
     strings = tf.constant(all_texts)
-    if kind == "unigram with any white space":
-        for call in (tokenizer.tokenize_with_offsets, tokenizer.tokenize_with_spans):
-            with pytest.raises(ValueError, match="must remove extra white space"):
-                call("the hen")
-        with pytest.raises(ValueError, match="must remove extra white space"):
-            tokenizer(strings)
-        return
     assert tokenizer(strings).to_list() == rows
     ids, starts, ends = (t.to_list() for t in tokenizer.tokenize_with_spans(strings))
     assert ids == rows
@@ -194,6 +194,5 @@ def test_masks_are_found_in_text_or_refused(kind, protos):
     reader = tokenizer.with_masks()
     ids = reader("the [MASK] sat [MASK].")
     assert ids.count(tokenizer.mask_token_id) == 2
-    if kind != "unigram with any white space":
-        assert reader(tf.constant("the [MASK] sat [MASK].")).numpy().tolist() == ids
+    assert reader(tf.constant("the [MASK] sat [MASK].")).numpy().tolist() == ids
     assert reader(TRAINING_TEXTS) == tokenizer(TRAINING_TEXTS)
