@@ -77,7 +77,7 @@ class Corpus:
 
         Raises:
             ValueError: If a file does not have the expected format; with its name and the
-                byte, row or record.
+                byte, line, row or record.
         """
         counts = collections.Counter() if counts is None else counts
         for piece in part.pieces:
