@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.checks import import_optional
-from albert_keras.converters import Checkpoint, keras_hub
+from albert_keras.converters import find_checkpoint, keras_hub
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
@@ -82,7 +82,7 @@ def compare_outputs(model, path, seed=0):
     compare_outputs(model, "albert-base-v2").differences  # {"mlm_logits": 2e-6, ...}
     ```
     """
-    found = Checkpoint.find(path)
+    found = find_checkpoint(path)
     source, checkpoint = found.source, found.files
     head = head_of(model)
     inputs = random_inputs(model, seed)

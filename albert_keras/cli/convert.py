@@ -94,7 +94,7 @@ def run(arguments):
     changes = config_from(arguments, ChangeOptions)
     converters.check_replaceable(arguments.output, arguments.to)
     arguments.checkpoint = local_files(arguments.checkpoint)
-    source = converters.Checkpoint.find(arguments.checkpoint, arguments.source).source
+    source = converters.find_checkpoint(arguments.checkpoint, arguments.source).source
     architecture = dict(changes.architecture)
     vocabulary_size = architecture.pop("vocabulary_size", None)
     tokenizer = given_tokenizer(arguments, arguments.checkpoint)

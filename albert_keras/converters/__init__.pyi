@@ -1,7 +1,5 @@
 from .architecture import change_architecture as change_architecture
 from .architecture import resize_vocabulary as resize_vocabulary
-from .checkpoint import CONVERTERS as CONVERTERS
-from .checkpoint import SOURCES as SOURCES
 from .checkpoint import Checkpoint as Checkpoint
 from .google import read_config_file as read_config_file
 from .heads import head_of as head_of
@@ -10,3 +8,6 @@ from .loading import load_config as load_config
 from .saving import CHECKPOINT_FORMATS as CHECKPOINT_FORMATS
 from .saving import check_replaceable as check_replaceable
 from .saving import save_checkpoint as save_checkpoint
+from .sources import CONVERTERS as CONVERTERS
+from .sources import SOURCES as SOURCES
+from .sources import find_checkpoint as find_checkpoint

@@ -10,6 +10,7 @@ Reference: brightmart/albert_zh modeling.py `embedding_lookup_factorized`,
 """
 
 import dataclasses
+import functools
 
 from albert_keras.converters import google
 from albert_keras.converters.stored_tensors import StoredTensors
@@ -19,52 +20,49 @@ from albert_keras.system.files import read_json
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"
 
-# `google.read_tensors` knows the names of this layout.
-BACKBONE_ROWS = google.BACKBONE_ROWS
-LAYOUTS = google.LAYOUTS
 
-is_known_extra = google.is_known_extra
+class AlbertZh(google.GoogleCheckpoint):
+    """A checkpoint of this layout; `GoogleCheckpoint` knows its other names."""
 
+    source = "albert_zh"
 
-def find_checkpoint(path):
-    """Returns the prefix of a checkpoint of this layout, or `None`."""
-    prefix = find_prefix(path)
-    return prefix if prefix and PROJECTION in read_tensorflow(prefix) else None
+    @staticmethod
+    def find_files(path):
+        prefix = find_prefix(path)
+        return prefix if prefix and PROJECTION in read_tensorflow(prefix) else None
 
+    def read_config(self):
+        file = self.config_file()
+        stated = read_json(file)
+        norm_order = stated.pop("ln_type", "postln")
+        if norm_order != "postln":
+            raise ValueError(
+                "Layers must be normalized after their sub-layers. "
+                f"Received: ln_type={norm_order!r} in '{file}'."
+            )
+        return google.CONFIG_FORMAT.read(stated)
 
-def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the file beside a checkpoint."""
-    file = google.find_config_file([checkpoint.parent], checkpoint)
-    stated = read_json(file)
-    norm_order = stated.pop("ln_type", "postln")
-    if norm_order != "postln":
-        raise ValueError(
-            "Layers must be normalized after their sub-layers. "
-            f"Received: ln_type={norm_order!r} in '{file}'."
-        )
-    return google.CONFIG_FORMAT.read(stated)
+    @functools.cached_property
+    def config(self):
+        """The config of the loaded model, whose tables have hidden width."""
+        stated = self.given_config or self.read_config()
+        return dataclasses.replace(stated, embedding_dim=stated.hidden_dim)
 
+    def read_tensors(self):
+        """Returns the `StoredTensors`, with the product of the two tables."""
+        tensors = super().read_tensors()
+        shapes = dict(tensors.shapes)
+        table, projection = shapes.get(TOKEN_TABLE), shapes.pop(PROJECTION)
+        if table is None or not len(table) == len(projection) == 2:
+            raise ValueError(
+                "A token table and its projection must be matrices. Received: "
+                f"'{self}': {TOKEN_TABLE} {table}, {PROJECTION} {projection}."
+            )
+        shapes[TOKEN_TABLE] = (table[0], projection[1])
 
-def adapt_config(config):
-    """Returns the config of the loaded model, whose tables have hidden width."""
-    return dataclasses.replace(config, embedding_dim=config.hidden_dim)
+        def read(name):
+            if name == TOKEN_TABLE:
+                return tensors.read(TOKEN_TABLE) @ tensors.read(PROJECTION)
+            return tensors.read(name)
 
-
-def read_tensors(checkpoint):
-    """Returns the variables as `StoredTensors`, with the product of the two tables."""
-    tensors = google.read_tensors(checkpoint)
-    shapes = dict(tensors.shapes)
-    table, projection = shapes.get(TOKEN_TABLE), shapes.pop(PROJECTION)
-    if table is None or not len(table) == len(projection) == 2:
-        raise ValueError(
-            "A token table and its projection must be matrices. "
-            f"Received: '{checkpoint}': {TOKEN_TABLE} {table}, {PROJECTION} {projection}."
-        )
-    shapes[TOKEN_TABLE] = (table[0], projection[1])
-
-    def read(name):
-        if name == TOKEN_TABLE:
-            return tensors.read(TOKEN_TABLE) @ tensors.read(PROJECTION)
-        return tensors.read(name)
-
-    return StoredTensors(shapes, read)
+        return StoredTensors(shapes, read)

@@ -1,17 +1,15 @@
-"""Google's TensorFlow 1 checkpoints: `*.index`, `*.data-*` and `albert_config.json`."""
+"""Checkpoints of Google's code: `*.index`, `*.data-*` and `albert_config.json`."""
 
 import inspect
+import pathlib
 import warnings
 
-from albert_keras.config import PRESETS
+from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.heads import foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    collect_tensors,
     dense_rows,
-    expand_rows,
     norm_rows,
     table_row,
     with_merged_heads,
@@ -27,7 +25,6 @@ from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"
 CHECKPOINT_NAME = "model.ckpt-best"
-LAYOUTS = ("google",)
 
 CONFIG_NAMES = {
     "vocab_size": "vocabulary_size",
@@ -109,66 +106,96 @@ TRAINING_NAMES = ("global_step", "save_counter", "Adam", "LAMB")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
 
 
-find_checkpoint = find_prefix
+class GoogleCheckpoint(Checkpoint):
+    """A checkpoint of TensorFlow, with the names of Google's code or Model Garden's."""
 
+    source = "google"
+    layouts = ("google",)
+    config_format = CONFIG_FORMAT
+    backbone_rows = BACKBONE_ROWS
+    find_files = staticmethod(find_prefix)
 
-def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the `albert_config.json` beside a checkpoint."""
-    return read_config_file(find_config_file([checkpoint.parent], checkpoint))
+    def read_config(self):
+        """Returns the `AlbertConfig` of the only `albert_config.json` or similar."""
+        return read_config_file(self.config_file())
 
+    def config_file(self):
+        """Returns the path of the only config beside the files."""
+        folders = self.config_folders()
+        for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
+            found = [file for folder in folders for file in folder.glob(pattern)]
+            if len(found) > 1:
+                raise ValueError(
+                    "A checkpoint must have one config beside it. Received: "
+                    f"{', '.join(map(str, sorted(found)))}. Pass the right one as "
+                    "`config`."
+                )
+            if found:
+                return found[0]
+        raise FileNotFoundError(
+            "A checkpoint of TensorFlow needs its config. Received: no "
+            f"{CONFIG_FILE} in {', '.join(map(str, folders))}. Put it there, or pass "
+            "`config`, such as `PRESETS['albert_base_v2']`."
+        )
 
-def find_config_file(folders, checkpoint):
-    """Returns the path of the only `albert_config.json` or file of a similar name.
+    def config_folders(self):
+        """Returns the folders that may hold the config."""
+        return [self.files.parent]
 
-    If there is none, the error lists the presets that fit the checkpoint's shapes.
-    """
-    for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
-        found = [file for folder in folders for file in folder.glob(pattern)]
-        if len(found) > 1:
-            raise ValueError(
-                "A checkpoint must have one config beside it. Received: "
-                f"{', '.join(map(str, sorted(found)))}. Pass the right one as `config`."
+    def read_tensors(self):
+        tensors = with_merged_heads(read_tensorflow(self.files), "/self_attention/")
+        return tensors.renamed({name: _google_name(name) for name in tensors.shapes})
+
+    def is_known_extra(self, name):
+        """Returns whether training adds a variable."""
+        return name.startswith(TRAINING_NAMES) or name.endswith(OPTIMIZER_SLOTS)
+
+    @staticmethod
+    def write(model, head, folder, tokenizer=None):
+        """Writes a checkpoint for Google's code: variables, config and vocabulary."""
+        backbone = model if head is None else model.backbone
+        values = CONFIG_FORMAT.write(backbone.albert_config)
+        if head is not None:
+            _warn_of_dropout(model, head)
+        if head == "pretraining" and model.num_pair_classes not in (0, 2):
+            warnings.warn(
+                "Google's pretraining code reads only a sentence-pair head of 2 classes, "
+                "its fine-tuning code none. "
+                f"Received: {model.num_pair_classes} classes.",
+                stacklevel=3,
             )
-        if found:
-            return found[0]
-    fitting = fitting_presets(read_tensors(checkpoint))
-    raise FileNotFoundError(
-        f"A checkpoint of TensorFlow needs its config. Received: no {CONFIG_FILE} in "
-        f"{', '.join(map(str, folders))}. Put it there, or pass `config`. Published "
-        f"sizes with these shapes: {', '.join(fitting) or 'none'}."
-    )
+        tensors = GoogleCheckpoint.tensors_of(model, head)
+        write_tensorflow(folder / CHECKPOINT_NAME, tensors)
+        write_json(folder / CONFIG_FILE, values)
+        if tokenizer is not None:
+            save_vocabulary(tokenizer, folder)
 
 
-def fitting_presets(tensors):
-    """Returns the names in `PRESETS` that fit the shapes of a checkpoint's tensors.
+class SavedModel(GoogleCheckpoint):
+    """A SavedModel with Google's variable names, as from TF-Hub or TensorFlow Serving.
 
-    Shapes do not show the numbers of heads and layers, the activation and dropout.
+    Only the variables are read; the graph is not executed. It has no hyperparameters, so
+    the config must be in the folder or its `assets`, or be passed.
     """
-    shapes = {
-        "bert/embeddings/word_embeddings": ("vocabulary_size", "embedding_dim"),
-        "bert/pooler/dense/bias": ("hidden_dim",),
-        "bert/embeddings/position_embeddings": ("max_sequence_length", "embedding_dim"),
-    }
 
-    def fits(config):
-        expected = {
-            source: tuple(getattr(config, size) for size in sizes)
-            for source, sizes in shapes.items()
-        }
-        return config.sharing == "all" and expected.items() <= tensors.shapes.items()
+    source = "saved_model"
+    layouts = ("google", "served")
 
-    return [name for name, config in PRESETS.items() if fits(config)]
+    @staticmethod
+    def find_files(path):
+        folder = pathlib.Path(path)
+        prefix = folder / "variables" / "variables"
+        files = (folder / "saved_model.pb", prefix.with_suffix(".index"))
+        return prefix if all(file.is_file() for file in files) else None
+
+    def config_folders(self):
+        folder = self.files.parent.parent
+        return [folder, folder / "assets", folder / "assets.extra"]
 
 
 def read_config_file(file):
     """Returns the `AlbertConfig` of a JSON file with Google's keys."""
     return CONFIG_FORMAT.read(read_json(file))
-
-
-def read_tensors(checkpoint):
-    """Returns the variables as `StoredTensors`, under the names of Google's code."""
-    tensors = with_merged_heads(read_tensorflow(checkpoint), "/self_attention/")
-    return tensors.renamed({name: _google_name(name) for name in tensors.shapes})
 
 
 def _google_name(name):
@@ -178,31 +205,6 @@ def _google_name(name):
         if f"{name}/".startswith(f"{other}/"):
             return name_here + name.removeprefix(other)
     return name
-
-
-def is_known_extra(name):
-    """Returns whether training adds a variable."""
-    return name.startswith(TRAINING_NAMES) or name.endswith(OPTIMIZER_SLOTS)
-
-
-def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a checkpoint for Google's code: variables, config and vocabulary."""
-    backbone = model if head is None else model.backbone
-    config = backbone.albert_config
-    values = CONFIG_FORMAT.write(config)
-    if head is not None:
-        _warn_of_dropout(model, head)
-    if head == "pretraining" and model.num_pair_classes not in (0, 2):
-        warnings.warn(
-            "Google's pretraining code reads only a sentence-pair head of 2 classes, its "
-            f"fine-tuning code none. Received: {model.num_pair_classes} classes.",
-            stacklevel=3,
-        )
-    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).google, config)
-    write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
-    write_json(folder / CONFIG_FILE, values)
-    if tokenizer is not None:
-        save_vocabulary(tokenizer, folder)
 
 
 def _warn_of_dropout(model, head):

@@ -14,11 +14,20 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, Attribute
 
 def read_hdf5(file):
     """Returns the data sets of a file by their paths, as `StoredTensors`."""
+    shapes, num_bytes = {}, 0
+
+    def visit(path, found):
+        nonlocal num_bytes
+        if isinstance(found, h5py.Dataset):
+            if found.external or found.is_virtual:
+                raise ValueError(f"{path} must lie in the file itself")
+            shapes[path] = found.shape
+            num_bytes += found.nbytes
+
     with stored_tensors.readable(file, *HDF5_ERRORS), h5py.File(file) as content:
-        found = dict(_datasets(content, "", file, seen=set()))
-        shapes = {path: data.shape for path, data in found.items()}
-        num_bytes = sum(data.id.get_storage_size() for data in found.values())
-        stored_tensors.check_total_size(num_bytes, os.path.getsize(file), file)
+        # Follows no links to other files, and visits each object once.
+        content.visititems(visit)
+        stored_tensors.check_size(num_bytes, os.path.getsize(file), file)
 
     def read(path):
         with stored_tensors.readable(file, *HDF5_ERRORS), h5py.File(file) as content:
@@ -42,28 +51,3 @@ def read_keras_weights(file, may_be_quantized=False):
             # Only a check. A finite float64 may be infinite as float32.
             stored_tensors.as_weight(f"{path} in '{file}'", array, np.float32)
     return tensors
-
-
-def _datasets(group, prefix, file, seen):
-    """Yields the paths and data sets below a group; `seen` holds addresses."""
-    for name in group:
-        path = f"{prefix}{name}"
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise ValueError(f"{path} is a link; weights must lie in the file itself")
-        found = group[name]
-        address = h5py.h5o.get_info(found.id).addr
-        if address in seen:
-            raise ValueError(f"{path} is in the file under another name too")
-        seen.add(address)
-        if isinstance(found, h5py.Group):
-            yield from _datasets(found, f"{path}/", file, seen)
-        elif not isinstance(found, h5py.Dataset):
-            raise ValueError(f"{path} is neither a group nor a data set")
-        else:
-            if found.external or found.is_virtual:
-                raise ValueError(f"{path} must lie in the file itself")
-            stored_bytes = found.id.get_storage_size()
-            stored_tensors.check_size(
-                path, found.shape, found.dtype.itemsize, stored_bytes, file
-            )
-            yield path, found

@@ -114,18 +114,15 @@ def foreign_head(head):
     return FOREIGN_HEADS.get(head, ForeignHead())
 
 
-def head_rows(source, head):
-    """Returns the `Row`s of a head in a source's files, none if it has no such head.
+def head_rows(checkpoint, head):
+    """Returns the `Row`s of a head in a `Checkpoint`, none if its source has none.
 
-    `LAYOUTS` in the source's module names fields of `ForeignHead`.
+    Args:
+        checkpoint: `Checkpoint`, or its class.
+        head: str or `None`.
     """
     foreign = foreign_head(head)
-    return sum((getattr(foreign, layout) for layout in source.LAYOUTS), ())
-
-
-def known_heads(source):
-    """Returns the heads for which a source has names."""
-    return [head for head in HEADS if head_rows(source, head)]
+    return sum((getattr(foreign, layout) for layout in checkpoint.layouts), ())
 
 
 def head_of(model):

@@ -1,23 +1,20 @@
 """Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
+import functools
 import pathlib
-import warnings
 
 import numpy as np
 
 from albert_keras.checks import check_json, shortened, shown
 from albert_keras.converters import google, heads
+from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.huggingface_head import head_values, read_options
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    collect_tensors,
-    expand_rows,
     table_row,
-    with_identity_projection,
-    without_identity_projection,
 )
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.safetensors_file import read_safetensors, write_safetensors
@@ -26,29 +23,6 @@ from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
-# Keys that do not change what is computed: those of every model of transformers 2.2 to 5,
-# and those that FARM and transformers.js add. A warning names other keys.
-IGNORED_CONFIG_NAMES = {
-    *google.IGNORED_CONFIG_NAMES,
-    *"""
-    _attn_implementation _attn_implementation_autoset _attn_implementation_internal
-    _commit_hash _experts_implementation_internal _name_or_path _num_labels
-    _output_attentions architectures attn_implementation bad_words_ids
-    begin_suppress_tokens bos_token_id chunk_size_feed_forward classifier_dropout
-    classifier_dropout_prob cross_attention_hidden_size decoder_start_token_id
-    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size
-    eos_token_id eos_token_ids exponential_decay_length_penalty finetuning_task
-    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label label2id
-    language length_penalty max_length max_new_tokens min_length name name_or_path
-    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences
-    output_attentions output_hidden_states output_past output_scores pad_token_id prefix
-    problem_type remove_invalid_values repetition_penalty return_dict
-    return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature
-    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript
-    transformers.js_config transformers_version typical_p use_bfloat16 use_cache
-    use_return_dict xla_device
-    """.split(),
-}
 # Keys that change what is computed, with the only value that is allowed. Null and empty
 # values count as `False`.
 _UNSET = (
@@ -102,11 +76,6 @@ BACKBONE_ROWS = (
     *heads.torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
     *heads.torch_dense("albert.pooler", "pooler"),
 )
-LAYOUTS = ("huggingface",)
-PROJECTION_NAMES = (
-    "albert.encoder.embedding_hidden_mapping_in.weight",
-    "albert.encoder.embedding_hidden_mapping_in.bias",
-)
 # Tied tensors: files have one of the names, or equal tensors under both.
 TIED_NAMES = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
@@ -121,27 +90,102 @@ _PARTS_OF_BACKBONE = ("embeddings.", "encoder.", "pooler.")
 INDEX_SUFFIX = ".index.json"
 
 
-def find_checkpoint(path):
-    """Returns the file of weights in a folder, or its index, or `None`.
+class HuggingFaceFolder(Checkpoint):
+    """A folder with `config.json` and a file of weights, the path `files`."""
 
-    safetensors come first.
-    """
-    for name in WEIGHT_READERS:
-        for file in (pathlib.Path(path, name), pathlib.Path(path, name + INDEX_SUFFIX)):
-            if file.is_file():
-                return file
-    return None
+    source = "huggingface"
+    layouts = ("huggingface",)
+    config_format = CONFIG_FORMAT
+    backbone_rows = BACKBONE_ROWS
+
+    @staticmethod
+    def find_files(path):
+        """Returns the file of weights in a folder, or its index, or `None`.
+
+        safetensors come first.
+        """
+        for name in WEIGHT_READERS:
+            for end in ("", INDEX_SUFFIX):
+                file = pathlib.Path(path, name + end)
+                if file.is_file():
+                    return file
+        return None
+
+    @functools.cached_property
+    def stated(self):
+        """The content of `config.json`, a dict; empty if there is no such file."""
+        file = self.files.with_name("config.json")
+        return read_json(file) if file.is_file() else {}
+
+    def read_config(self):
+        file = self.files.with_name("config.json")
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"A Hugging Face folder needs its config. Received: no {file}. "
+                f"Put `config.json` beside `{self.files.name}`, or pass `config`."
+            )
+        return _read_config(self.stated, file)
+
+    @functools.cached_property
+    def stated_head(self):
+        """The head of the class that `config.json` names, or `None`."""
+        stated = self.stated.get("architectures") or []
+        file = self.files.with_name("config.json")
+        check_json(stated, [str], file, "architectures")
+        # The class decides, since the tensors of three classes have the same names.
+        for name in stated:
+            for head, foreign in heads.FOREIGN_HEADS.items():
+                if name in foreign.architectures:
+                    return head
+        return None
+
+    def head_options(self, head):
+        return read_options(self.stated, head)
+
+    def read_tensors(self):
+        """Returns the `StoredTensors` under the names of `AlbertForPreTraining`."""
+        tensors = _read_weights(self.files)
+        tensors = tensors.renamed(_current_names(tensors.shapes))
+        for copy, name in TIED_NAMES.items():
+            if copy not in tensors:
+                continue
+            if name not in tensors:
+                names = {
+                    each: name if each == copy else each for each in tensors.shapes
+                }
+                tensors = tensors.renamed(names)
+            elif not np.array_equal(tensors.read(copy), tensors.read(name)):
+                raise ValueError(
+                    "Tied tensors must be equal: the head reads the token table. "
+                    f"Received: '{self}', where {copy} differs from {name}."
+                )
+        return tensors
+
+    def is_known_extra(self, name):
+        """Returns whether a tensor is a copy or a constant."""
+        return name in TIED_NAMES or name.endswith(_CONSTANTS)
+
+    def is_outside(self, name):
+        """Returns whether a tensor is outside of the backbone; transformers ignores it."""
+        return not name.startswith("albert.")
+
+    @staticmethod
+    def write(model, head, folder, tokenizer=None):
+        """Writes a folder for transformers: config, weights and tokenizer."""
+        _check_groups(getattr(model, "backbone", model).albert_config)
+        write_config(model, head, folder, tokenizer)
+        tensors = HuggingFaceFolder.tensors_of(model, head)
+        if head is None:
+            tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
+        elif head != "pretraining" and not model.reads_pooled_output:
+            # transformers' class has no pooler, and would warn of one.
+            pooler = "albert.pooler"
+            tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
+        write_safetensors(folder / "model.safetensors", tensors)
 
 
-def read_config(checkpoint):
-    """Returns the `AlbertConfig` of a folder's `config.json`."""
-    file = checkpoint.with_name("config.json")
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"A Hugging Face folder needs its config. Received: no {file}. "
-            f"Put `config.json` beside `{checkpoint.name}`, or pass `config`."
-        )
-    stated = read_json(file)
+def _read_config(stated, file):
+    """Returns the `AlbertConfig` of the content of a `config.json`."""
     for key, only in FIXED_CONFIG_VALUES.items():
         received = stated.get(key)
         if received is not None and received != only and (received or only):
@@ -151,13 +195,6 @@ def read_config(checkpoint):
                 "the model with its own library."
             )
     named = {key: value for key, value in stated.items() if key in CONFIG_FORMAT.names}
-    unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
-    if unknown:
-        warnings.warn(
-            f"'{file}' has keys that transformers' ALBERT does not read either; "
-            f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
-            stacklevel=4,
-        )
     try:
         config = CONFIG_FORMAT.read(named)
     except (TypeError, ValueError) as error:
@@ -177,57 +214,6 @@ def _check_groups(config):
                 f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
                 f"group {group}, but transformers applies {rounded}."
             )
-
-
-def read_head(checkpoint):
-    """Returns the head that `config.json` states, or `None`."""
-    stated = _read_stated(checkpoint).get("architectures") or []
-    check_json(stated, [str], checkpoint.with_name("config.json"), "architectures")
-    # The class decides, since the tensors of three classes have the same names.
-    for name in stated:
-        for head, foreign in heads.FOREIGN_HEADS.items():
-            if name in foreign.architectures:
-                return head
-    return None
-
-
-def read_head_options(checkpoint, head):
-    """Returns the head's options that `config.json` states, such as its dropout."""
-    return read_options(_read_stated(checkpoint), head)
-
-
-def _read_stated(checkpoint):
-    # The file may be absent if the caller passed a config.
-    file = checkpoint.with_name("config.json")
-    return read_json(file) if file.is_file() else {}
-
-
-def read_tensors(checkpoint):
-    """Returns `StoredTensors` under the names of `AlbertForPreTraining`."""
-    tensors = _read_weights(checkpoint)
-    tensors = tensors.renamed(_current_names(tensors.shapes))
-    for copy, name in TIED_NAMES.items():
-        if copy not in tensors:
-            continue
-        if name not in tensors:
-            names = {each: name if each == copy else each for each in tensors.shapes}
-            tensors = tensors.renamed(names)
-        elif not np.array_equal(tensors.read(copy), tensors.read(name)):
-            raise ValueError(
-                "Tied tensors must be equal: the head reads the token table. "
-                f"Received: '{checkpoint}', where {copy} differs from {name}."
-            )
-    return without_identity_projection(tensors, *PROJECTION_NAMES)
-
-
-def is_known_extra(name):
-    """Returns whether a tensor is a copy or a constant."""
-    return name in TIED_NAMES or name.endswith(_CONSTANTS)
-
-
-def is_outside(name):
-    """Returns whether a tensor is outside of the backbone; transformers ignores it."""
-    return not name.startswith("albert.")
 
 
 def _current_names(names):
@@ -306,24 +292,6 @@ WEIGHT_READERS = {
     "pytorch_model.bin": read_pytorch,
     "tf_model.h5": _read_tensorflow_weights,
 }
-
-
-def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a folder for transformers: `config.json`, weights and tokenizer files."""
-    backbone = model if head is None else model.backbone
-    config = backbone.albert_config
-    _check_groups(config)
-    write_config(model, head, folder, tokenizer)
-    rows = expand_rows(BACKBONE_ROWS + heads.foreign_head(head).huggingface, config)
-    tensors = collect_tensors(model.weights, rows)
-    tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
-    if head is None:
-        tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
-    elif head != "pretraining" and not model.reads_pooled_output:
-        # transformers' class has no pooler, and would warn of one.
-        pooler = "albert.pooler"
-        tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
-    write_safetensors(folder / "model.safetensors", tensors)
 
 
 def write_config(model, head, folder, tokenizer=None, labels=None, **others):

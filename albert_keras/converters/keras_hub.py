@@ -6,6 +6,7 @@ Google's and this package's have 1e-12, so logits differ slightly with the same 
 """
 
 import dataclasses
+import functools
 import pathlib
 import warnings
 
@@ -14,20 +15,17 @@ import keras_hub
 
 from albert_keras.checks import check_choice, check_rate
 from albert_keras.converters import stored_tensors
+from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
-from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
+from albert_keras.converters.heads import FOREIGN_HEADS
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    collect_tensors,
     dense_rows,
-    expand_rows,
     norm_rows,
     table_row,
-    with_identity_projection,
     with_merged_heads,
-    without_identity_projection,
 )
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.presets.preset_files import registered_name
@@ -48,7 +46,6 @@ CONFIG_FORMAT = ConfigFormat(
     always_projects=True,
 )
 INITIALIZER_RANGE = 0.02
-LAYOUTS = ("keras_hub",)
 
 _LAYER = "group_{group}_inner_layer_{inner}"
 _ATTENTION = f"{_LAYER}/self_attention_layer"
@@ -69,7 +66,6 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_FFN}_layer_norm", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("pooled_dense", "pooler"),
 )
-PROJECTION_NAMES = ("embedding_projection/kernel", "embedding_projection/bias")
 
 # Epsilon of the layer norm in the masked-word head, without an argument in keras-hub.
 MASKED_WORDS_EPSILON = 1e-5
@@ -84,160 +80,162 @@ def model_classes():
     }
 
 
-def find_checkpoint(path):
-    """Returns a model of keras-hub, or the folder of its preset, or `None`."""
-    if isinstance(path, keras.Model):
-        if not isinstance(path, tuple(model_classes().values())):
+class KerasHubModel(Checkpoint):
+    """A model of keras-hub, or the folder of its preset: `files`."""
+
+    source = "keras_hub"
+    layouts = ("keras_hub",)
+    config_format = CONFIG_FORMAT
+    backbone_rows = BACKBONE_ROWS
+
+    @classmethod
+    def of_model(cls, model):
+        """Returns the checkpoint of a model in memory."""
+        if not isinstance(model, tuple(model_classes().values())):
             names = ", ".join(c.__name__ for c in model_classes().values())
             raise ValueError(
                 f"A model to convert must be one of keras-hub's {names}. "
-                f"Received: {type(path).__name__}."
+                f"Received: {type(model).__name__}."
             )
-        return path
-    stated = _registered_name(path, "config.json")
-    if not stated.startswith("keras_hub>"):
-        return None
-    expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
-    if stated != expected:
-        rule = f"A preset of keras-hub must be of {expected}."
-        raise ValueError(f"{rule} Received: '{path}' of {stated}.")
-    return pathlib.Path(path)
+        return cls(model, None)
+
+    @staticmethod
+    def find_files(path):
+        stated = _registered_name(path, "config.json")
+        if not stated.startswith("keras_hub>"):
+            return None
+        expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
+        if stated != expected:
+            rule = f"A preset of keras-hub must be of {expected}."
+            raise ValueError(f"{rule} Received: '{path}' of {stated}.")
+        return pathlib.Path(path)
+
+    def read_config(self):
+        config = CONFIG_FORMAT.read(self._stated("config.json"))
+        # keras-hub has the same rate for attention scores.
+        return dataclasses.replace(config, attention_dropout=config.dropout)
+
+    @functools.cached_property
+    def stated_head(self):
+        """The head of the model or of the preset's task, or `None`."""
+        names = {
+            keras.saving.get_registered_name(model_class): head
+            for head, model_class in model_classes().items()
+        }
+        if self.folder is None:
+            return names.get(keras.saving.get_registered_name(type(self.files)))
+        file = self.files / "task.json"
+        if not file.is_file():
+            return None
+        name = _registered_name(self.files, file.name)
+        if name not in names:
+            raise ValueError(
+                f"A preset's task must be one of {', '.join(names)}. Received: '{file}' "
+                f"of {name[:80]}. Without this file its backbone is loaded."
+            )
+        return names[name]
+
+    def head_options(self, head):
+        """Returns the dropout and the activation of a classifier."""
+        if head == "pretraining":
+            _warn_of_masked_words(left_out=[])
+        if head != "sequence_classification":
+            return {}
+        stated = self._stated("task.json")
+        check_rate("dropout", stated.get("dropout"))
+        check_choice("activation", stated.get("activation"), (None, *ACTIVATIONS))
+        return {"dropout": stated["dropout"], "activation": stated.get("activation")}
+
+    def _stated(self, file_name):
+        """Returns the config of the model, or in a file of the preset."""
+        if self.folder is None:
+            model = self.files
+            if file_name == "config.json":
+                model = getattr(model, "backbone", model)
+            return model.get_config()
+        file = self.files / file_name
+        config = read_json(file).get("config")
+        if not isinstance(config, dict):
+            raise ValueError(
+                f"A preset must have a config. Received: '{file}' without."
+            )
+        return config
+
+    def read_tensors(self):
+        """Returns the variables as `StoredTensors`, attention heads merged into one axis.
+
+        keras-hub's own code loads the files of a preset into a model of the stated sizes,
+        once they are known to hold plain arrays of these sizes.
+        """
+        model = self.files if self.folder is None else self._load_hub_model()
+        values = {variable.path: variable for variable in model.weights}
+        shapes = {path: tuple(variable.shape) for path, variable in values.items()}
+        tensors = stored_tensors.StoredTensors(
+            shapes, lambda path: keras.ops.convert_to_numpy(values[path])
+        )
+        return with_merged_heads(tensors, "/self_attention_layer/")
+
+    def _load_hub_model(self):
+        """Loads keras-hub's model from the weights of the preset."""
+        config, head = self.read_config(), self.stated_head
+        file = self.files / "model.weights.h5"
+        stored_tensors.check_config_sizes(config, read_keras_weights(file), self)
+        sizes = CONFIG_FORMAT.write(config)
+        model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
+        with stored_tensors.readable(file, *HDF5_ERRORS):
+            model.load_weights(file)
+        task_file = self.files / "task.weights.h5"
+        if head is None or not task_file.is_file():
+            return model
+        options, tensors = {}, read_keras_weights(task_file)
+        if head == "sequence_classification":
+            num_classes = self._stated("task.json").get("num_classes")
+            stored_tensors.check_bias("num_classes", num_classes, tensors, task_file)
+            options["num_classes"] = num_classes
+        with stored_tensors.readable(task_file, *HDF5_ERRORS):
+            model = model_classes()[head](model, **options, compile=False)
+            model.load_task_weights(task_file)
+        return model
+
+    @staticmethod
+    def write(model, head, folder, tokenizer=None):
+        """Writes a preset that keras-hub's own classes load.
+
+        keras-hub has no sentence-pair head. Its tokenizer neither lower-cases nor strips
+        accents.
+        """
+        backbone = model if head is None else model.backbone
+        config = backbone.albert_config
+        values = CONFIG_FORMAT.write(config)
+        if config.attention_dropout_rate != config.dropout:
+            raise ValueError(
+                "keras-hub's models must have one rate of dropout. Received: "
+                f"dropout={config.dropout}, attention_dropout="
+                f"{config.attention_dropout}. Change them by `change_architecture`."
+            )
+        if config.initializer_range != INITIALIZER_RANGE:
+            warnings.warn(
+                "keras-hub's ALBERT has no argument for the range of initial weights, "
+                f"which is {INITIALIZER_RANGE}; left out: {config.initializer_range}.",
+                stacklevel=3,
+            )
+        left_out = [v for v in model.weights if v.path.startswith("sop/")]
+        if head == "pretraining":
+            _warn_of_masked_words(left_out)
+        tensors = KerasHubModel.tensors_of(model, head, left_out)
+        backbone = keras_hub.models.AlbertBackbone(**values)
+        hub_model = _make_hub_model(model, head, backbone, tokenizer)
+        for variable in hub_model.weights:
+            variable.assign(tensors[variable.path].reshape(variable.shape))
+        hub_model.save_to_preset(str(folder))
+        if head is None and tokenizer is not None:
+            _own_tokenizer(tokenizer).save_to_preset(str(folder))
 
 
 def _registered_name(folder, file_name):
     # Presets from when keras-hub was called keras-nlp keep that name.
     name = str(registered_name(folder, file_name))
     return name.replace("keras_nlp>", "keras_hub>")
-
-
-def read_config(checkpoint):
-    """Returns the `AlbertConfig` of a model or a preset of keras-hub."""
-    config = CONFIG_FORMAT.read(_read_stated(checkpoint, "config.json"))
-    # keras-hub has the same rate for attention scores.
-    return dataclasses.replace(config, attention_dropout=config.dropout)
-
-
-def read_head(checkpoint):
-    """Returns the head of a model or a preset of keras-hub, or `None`."""
-    names = {
-        keras.saving.get_registered_name(model_class): head
-        for head, model_class in model_classes().items()
-    }
-    if isinstance(checkpoint, keras.Model):
-        return names.get(keras.saving.get_registered_name(type(checkpoint)))
-    file = checkpoint / "task.json"
-    if not file.is_file():
-        return None
-    name = _registered_name(checkpoint, file.name)
-    if name not in names:
-        raise ValueError(
-            f"A preset's task must be one of {', '.join(names)}. Received: '{file}' of "
-            f"{name[:80]}. Without this file its backbone is loaded."
-        )
-    return names[name]
-
-
-def read_head_options(checkpoint, head):
-    """Returns the dropout and the activation of a classifier."""
-    if head == "pretraining":
-        _warn_of_masked_words(left_out=[])
-    if head != "sequence_classification":
-        return {}
-    stated = _read_stated(checkpoint, "task.json")
-    check_rate("dropout", stated.get("dropout"))
-    check_choice("activation", stated.get("activation"), (None, *ACTIVATIONS))
-    return {"dropout": stated["dropout"], "activation": stated.get("activation")}
-
-
-def _read_stated(checkpoint, file_name):
-    """Returns the config of a model, or in a file of a preset."""
-    if isinstance(checkpoint, keras.Model):
-        model = checkpoint
-        if file_name == "config.json":
-            model = getattr(model, "backbone", model)
-        return model.get_config()
-    file = checkpoint / file_name
-    config = read_json(file).get("config")
-    if not isinstance(config, dict):
-        raise ValueError(f"A preset must have a config. Received: '{file}' without.")
-    return config
-
-
-def read_tensors(checkpoint):
-    """Returns the variables as `StoredTensors`, attention heads merged into one axis.
-
-    keras-hub's own code loads the files of a preset into a model of the stated sizes,
-    once they are known to hold plain arrays of these sizes.
-    """
-    if not isinstance(checkpoint, keras.Model):
-        checkpoint = _load_hub_model(checkpoint)
-    values = {variable.path: variable for variable in checkpoint.weights}
-    shapes = {path: tuple(variable.shape) for path, variable in values.items()}
-    tensors = stored_tensors.StoredTensors(
-        shapes, lambda path: keras.ops.convert_to_numpy(values[path])
-    )
-    tensors = with_merged_heads(tensors, "/self_attention_layer/")
-    return without_identity_projection(tensors, *PROJECTION_NAMES)
-
-
-def _load_hub_model(folder):
-    """Loads keras-hub's model from the weights of a preset."""
-    config, head = read_config(folder), read_head(folder)
-    file = folder / "model.weights.h5"
-    stored_tensors.check_config_sizes(config, read_keras_weights(file), folder)
-    sizes = CONFIG_FORMAT.write(config)
-    model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
-    with stored_tensors.readable(file, *HDF5_ERRORS):
-        model.load_weights(file)
-    task_file = folder / "task.weights.h5"
-    if head is None or not task_file.is_file():
-        return model
-    options, tensors = {}, read_keras_weights(task_file)
-    if head == "sequence_classification":
-        num_classes = _read_stated(folder, "task.json").get("num_classes")
-        stored_tensors.check_bias("num_classes", num_classes, tensors, task_file)
-        options["num_classes"] = num_classes
-    with stored_tensors.readable(task_file, *HDF5_ERRORS):
-        model = model_classes()[head](model, **options, compile=False)
-        model.load_task_weights(task_file)
-    return model
-
-
-def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a preset that keras-hub's own classes load.
-
-    keras-hub has no sentence-pair head. Its tokenizer neither lower-cases nor strips
-    accents.
-    """
-    backbone = model if head is None else model.backbone
-    config = backbone.albert_config
-    values = CONFIG_FORMAT.write(config)
-    if config.attention_dropout_rate != config.dropout:
-        raise ValueError(
-            "keras-hub's models must have one rate of dropout. Received: "
-            f"dropout={config.dropout}, attention_dropout="
-            f"{config.attention_dropout}. Change them by `change_architecture`."
-        )
-    if config.initializer_range != INITIALIZER_RANGE:
-        warnings.warn(
-            "keras-hub's ALBERT has no argument for the range of initial weights, which "
-            f"is {INITIALIZER_RANGE}; left out: {config.initializer_range}.",
-            stacklevel=3,
-        )
-    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).keras_hub, config)
-    if head == "pretraining":
-        pair_head = model.pair_head
-        _warn_of_masked_words(left_out=pair_head.weights if pair_head else [])
-    without_pair_head = [v for v in model.weights if not v.path.startswith("sop/")]
-    tensors = collect_tensors(without_pair_head, rows)
-    tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
-    backbone = keras_hub.models.AlbertBackbone(**values)
-    hub_model = _make_hub_model(model, head, backbone, tokenizer)
-    for variable in hub_model.weights:
-        variable.assign(tensors[variable.path].reshape(variable.shape))
-    hub_model.save_to_preset(str(folder))
-    if head is None and tokenizer is not None:
-        _own_tokenizer(tokenizer).save_to_preset(str(folder))
 
 
 def _make_hub_model(model, head, backbone, tokenizer):

@@ -4,26 +4,22 @@ import dataclasses
 import warnings
 
 from albert_keras.checks import check_choice, check_positive_integer, shortened
-from albert_keras.config import ATTENTION_FIELDS
+from albert_keras.config import ATTENTION_FIELDS, AlbertConfig
 from albert_keras.converters.architecture import change_architecture, with_new_weights
-from albert_keras.converters.checkpoint import SOURCES, Checkpoint
+from albert_keras.converters.checkpoint import NUM_CLASSES
 from albert_keras.converters.heads import head_of, head_rows
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
     expand_rows,
 )
-from albert_keras.converters.own_preset import load_own_preset
+from albert_keras.converters.own_preset import OwnPreset
+from albert_keras.converters.sources import SOURCES, find_checkpoint, recognize
 from albert_keras.converters.stored_tensors import check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.models.classes import are_labels
 from albert_keras.presets.hub import check_preset
-from albert_keras.presets.preset_files import is_own, read_object, registered_class
 from albert_keras.system.files import write_json
 from albert_keras.tokenizers.loading import find_tokenizer
-
-# Classes of a new head, unless `num_classes` says otherwise.
-NUM_CLASSES = 2
 
 
 def load_checkpoint(
@@ -92,28 +88,38 @@ def load_checkpoint(
     check_choice("head", head, ("auto", None, *HEADS))
     if source is not None:
         check_choice("source", source, SOURCES)
-    checkpoint = Checkpoint.find(path, source)
-    stated = checkpoint.config(config)
-    found = find_tokenizer(checkpoint.folder, tokenizer, stated.vocabulary_size)
+    if not isinstance(config, AlbertConfig | None):
+        raise TypeError(
+            f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
+        )
+    checkpoint = find_checkpoint(path, source, config)
+    return _load(checkpoint, head, tokenizer, num_classes, report, dtype)
+
+
+def _load(checkpoint, head, tokenizer=None, num_classes=None, report=None, dtype=None):
+    """Returns the model of a `Checkpoint`; see `load_checkpoint`."""
+    size = checkpoint.config.vocabulary_size
+    found = find_tokenizer(checkpoint.folder, tokenizer, size)
     head = checkpoint.head if head == "auto" else head
     _check_num_classes(num_classes, head)
-    if checkpoint.is_preset:
-        options = {} if tokenizer is None else {"tokenizer": found or False}
-        given = {"config": config, "report": report}
-        return _load_preset(checkpoint, given, head, options, num_classes, dtype)
-    config = _with_projection_of(checkpoint, stated)
+    options = {}
+    has_head = head is not None and checkpoint.has_head(head)
+    if has_head:
+        options = checkpoint.all_head_options(head)
+        has_head = num_classes in (None, options.get(HEADS[head].class_argument))
+    if head is not None and not has_head:
+        options = _new_head_options(checkpoint, head, num_classes)
+    if isinstance(checkpoint, OwnPreset):
+        if head is not None and tokenizer is not None:
+            options["tokenizer"] = found or False
+        return checkpoint.load_head(head, options, report, dtype)
+    config = _with_projection_of(checkpoint)
     check_config_sizes(config, checkpoint.tensors, checkpoint)
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
-    if head is None:
-        _assign(checkpoint, backbone, None, report)
-        return backbone
-    has_head = checkpoint.has_head(head)
-    options = _head_options(checkpoint, head) if has_head else {}
-    if num_classes not in (None, options.get(HEADS[head].class_argument)):
-        has_head = False
     if not has_head:
-        options = _new_head_options(checkpoint, head, num_classes)
         _assign(checkpoint, backbone, None, report)
+    if head is None:
+        return backbone
     model = HEADS[head].model(backbone, **options)
     if has_head:
         _assign(checkpoint, model, head, report)
@@ -127,7 +133,7 @@ def load_config(path, source=None):
     Arguments and errors are those of `load_checkpoint`. Only `load_checkpoint` reads from
     the weights whether embeddings as wide as the layers are projected.
     """
-    return Checkpoint.find(path, source).config()
+    return find_checkpoint(path, source).config
 
 
 def read_model(cls, preset, load_weights, options):
@@ -138,25 +144,26 @@ def read_model(cls, preset, load_weights, options):
         preset, load_weights: As of `from_preset`.
         options: Dict of its other arguments.
     """
-    folder = check_preset(preset)
+    checkpoint = recognize(check_preset(preset))
     changes = {n: options.pop(n) for n in ATTENTION_FIELDS if n in options}
-    if is_own(folder):
-        model = load_own_preset(cls, folder, load_weights, options)
+    if isinstance(checkpoint, OwnPreset):
+        model = checkpoint.load(cls, load_weights, **options)
     else:
         unknown = options.keys() - {"num_classes", "dtype", "tokenizer"}
         if unknown:
             raise ValueError(
                 "`from_preset` takes only `num_classes`, `dtype` and `tokenizer` for a "
                 f"checkpoint of another library. Received: {', '.join(sorted(unknown))} "
-                f"for '{folder}'. `convert` it to a preset first."
+                f"for '{checkpoint.folder}'. `convert` it to a preset first."
             )
-        model = load_checkpoint(folder, head=head_of(cls), **options)
+        model = _load(checkpoint, head_of(cls), **options)
         model = model if load_weights else with_new_weights(model)
     return change_architecture(model, **changes) if changes else model
 
 
-def _with_projection_of(checkpoint, config):
+def _with_projection_of(checkpoint):
     """Returns a config with a projection between equal widths if the files have one."""
+    config = checkpoint.config
     are_equal = config.embedding_dim == config.hidden_dim
     projects = are_equal and checkpoint.stores("embedding/projection/kernel")
     return dataclasses.replace(config, always_project_embeddings=projects)
@@ -181,39 +188,6 @@ def _new_head_options(checkpoint, head, num_classes):
     return options
 
 
-def _head_options(checkpoint, head):
-    """Returns the arguments of a head in the files."""
-    options, tensors = checkpoint.head_options(head), checkpoint.tensors
-    spec = HEADS[head]
-    if spec.class_argument is None:
-        return options
-    rows = head_rows(checkpoint.converter, head)
-    names = [row.source for row in rows if row.target == spec.class_bias]
-    shapes = [tensors.shapes[name] for name in names if name in tensors]
-    if shapes:
-        # A scalar will be reported as mis-shaped.
-        num_classes = shapes[0][0] if shapes[0] else 1
-    elif head == "pretraining":
-        # Published folders of Hugging Face, TF-Hub and keras-hub have none.
-        warnings.warn(
-            f"{checkpoint} has no sentence-pair head, so the model has none.",
-            stacklevel=3,
-        )
-        num_classes = 0
-    else:
-        # The bias will be reported as missing.
-        num_classes = NUM_CLASSES
-    labels = options.get("labels")
-    if labels is not None and not are_labels(labels, num_classes):
-        warnings.warn(
-            f"`id2label` in '{checkpoint.files.with_name('config.json')}' does not name "
-            f"each of {num_classes} classes once. Their names are numbers instead.",
-            stacklevel=3,
-        )
-        options["labels"] = None
-    return {**options, spec.class_argument: num_classes}
-
-
 def _check_num_classes(num_classes, head):
     if num_classes is None:
         return
@@ -226,14 +200,12 @@ def _check_num_classes(num_classes, head):
 
 
 def _assign(checkpoint, model, head, report):
-    converter, tensors = checkpoint.converter, checkpoint.tensors
-    own_rows = head_rows(converter, head)
+    tensors, own_rows = checkpoint.tensors, head_rows(checkpoint, head)
     own_names = {row.source for row in own_rows}
-    others = {row.source for other in HEADS for row in head_rows(converter, other)}
-    if hasattr(converter, "is_known_extra"):
-        others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
-    is_outside = getattr(converter, "is_outside", lambda name: False)
-    if outside := sorted(filter(is_outside, tensors.shapes.keys() - others)):
+    others = {row.source for other in HEADS for row in head_rows(checkpoint, other)}
+    others.update(filter(checkpoint.is_known_extra, tensors.shapes))
+    unknown = tensors.shapes.keys() - others
+    if outside := sorted(filter(checkpoint.is_outside, unknown)):
         warnings.warn(
             "The checkpoint has tensors that belong to no head of this package; ignored: "
             f"{shortened(', '.join(outside), 1000)}.",
@@ -247,7 +219,7 @@ def _assign(checkpoint, model, head, report):
     entries = compare_variables(
         model,
         tensors,
-        expand_rows(converter.BACKBONE_ROWS + own_rows, backbone.albert_config),
+        expand_rows(checkpoint.backbone_rows + own_rows, backbone.albert_config),
         skipped_names=others - own_names,
         optional_targets=[v.path for v in backbone.pooler.weights if is_optional],
     )
@@ -257,30 +229,3 @@ def _assign(checkpoint, model, head, report):
     kept = [entry.target for entry in entries if entry.status == "kept"]
     if kept and head is None:
         warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=3)
-
-
-def _load_preset(checkpoint, given, head, options, num_classes, dtype):
-    folder = checkpoint.files
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"`{name}` must be `None` for a preset, which has its own config and "
-                f"is loaded whole. Received: path={str(folder)!r}, {name}={value}."
-            )
-    model_class = AlbertBackbone
-    if head is None:
-        options = {}
-    else:
-        model_class, saved = HEADS[head].model, registered_class(folder, "task.json")
-        is_kept = saved is not None and head_of(saved) == head
-        if is_kept:
-            # Loads a preset of a subclass as that class.
-            model_class = saved
-            config = read_object(folder, "task.json")["config"]
-            saved_num_classes = config.get(HEADS[head].class_argument)
-            is_kept = num_classes in (None, saved_num_classes)
-        if HEADS[head].has_weights and not is_kept:
-            options |= _new_head_options(checkpoint, head, num_classes)
-    if dtype is not None:
-        options["dtype"] = dtype
-    return load_own_preset(model_class, folder, load_weights=True, options=options)

@@ -1,89 +1,195 @@
-"""Loading of this package's presets, checked before Keras allocates memory."""
+"""Presets of this package, checked before Keras allocates memory."""
 
 import dataclasses
+import functools
 import pathlib
+
+import keras
 
 from albert_keras.config import AlbertConfig
 from albert_keras.converters import stored_tensors
+from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.hdf5_file import read_keras_weights
+from albert_keras.converters.heads import head_of
 from albert_keras.models import HEADS, AlbertBackbone
+from albert_keras.models.task import TaskModel
 from albert_keras.presets.preset_files import (
+    is_own,
     is_quantized,
     loads_preset,
-    parts_of,
     read_object,
+    registered_class,
 )
+from albert_keras.tokenizers.loading import find_tokenizer
+
+# Arguments with the number of classes, of all heads and of those that may be new.
+_CLASSES = {spec.class_argument for spec in HEADS.values()} - {None}
+_NEW_CLASSES = {spec.class_argument for spec in HEADS.values() if spec.may_be_new}
 
 
-def load_own_preset(model_class, folder, load_weights, options):
-    """Returns a model of a class, a `LoadsByName`, from the folder of a preset.
+class OwnPreset(Checkpoint):
+    """The folder of a preset of this package."""
 
-    `options`, a dict, are arguments of the class that replace saved ones.
-    """
-    check_own_preset(folder, model_class, load_weights)
-    with loads_preset(folder):
-        return model_class.from_own_preset(str(folder), load_weights, **options)
+    source = "keras"
 
+    @staticmethod
+    def find_files(path):
+        return pathlib.Path(path) if is_own(path) else None
 
-def check_own_preset(folder, model_class, load_weights=True):
-    """Checks that the files of a preset fit each other, and hold finite weights.
+    @classmethod
+    def known_heads(cls):
+        return [*HEADS]
 
-    Args:
-        folder: str or path.
-        model_class: Class to load. An `AlbertBackbone` needs no `task.json`.
-        load_weights: bool. `False` skips the comparison of sizes.
+    def read_config(self):
+        """Returns the `AlbertConfig` in `config.json`."""
+        names = {field.name for field in dataclasses.fields(AlbertConfig)}
+        stated = self._backbone_arguments()
+        return AlbertConfig.from_dict({n: stated[n] for n in stated if n in names})
 
-    Raises:
-        ValueError: If a file is damaged, a config describes more weights than the files
-            hold, or `task.json` another backbone than `config.json`.
-    """
-    folder = pathlib.Path(folder)
-    content = read_object(folder, "config.json")
-    config = _albert_config(content)
-    has_integers = is_quantized(content["config"].get("dtype"))
-    if load_weights:
-        tensors = _read_weights(folder.glob("model*.weights.h5"), has_integers)
-        stored_tensors.check_config_sizes(config, tensors, folder)
-    is_backbone = issubclass(model_class, AlbertBackbone)
-    if is_backbone or not (folder / "task.json").is_file():
-        return
-    task = read_object(folder, "task.json")
-    for key, part in parts_of(task):
-        if key == "backbone" and _albert_config(part) != config:
-            raise ValueError(
-                "The backbones of `task.json` and `config.json` must be the same. "
-                f"Received: '{folder}', where they differ. Save the preset again."
-            )
-    if load_weights:
-        tensors = _read_weights(folder.glob("task.weights.h5"), has_integers)
-        _check_num_classes(task["config"], tensors, folder)
+    def read_tensors(self):
+        """Checks the tensors of the backbone; returns their `StoredTensors`."""
+        return self._read_weights("model*.weights.h5")
 
+    @functools.cached_property
+    def task(self):
+        """The class of the saved model with a head, or `None`, and its arguments."""
+        if not (self.files / "task.json").is_file():
+            return None, {}
+        stated = read_object(self.files, "task.json")["config"]
+        return registered_class(self.files, "task.json"), stated
 
-def config_of_preset(folder):
-    """Returns the `AlbertConfig` of a preset."""
-    return _albert_config(read_object(folder, "config.json"))
+    @functools.cached_property
+    def head(self):
+        """The head of the saved model, or `None`."""
+        saved, _ = self.task
+        return head_of(saved) if saved and issubclass(saved, TaskModel) else None
 
+    def has_head(self, head):
+        return self.head == head or not HEADS[head].has_weights
 
-def _albert_config(content):
-    """Returns the `AlbertConfig` of a serialized backbone."""
-    names = {field.name for field in dataclasses.fields(AlbertConfig)}
-    values = {n: value for n, value in content["config"].items() if n in names}
-    return AlbertConfig.from_dict(values)
+    def all_head_options(self, head):
+        """Returns the number of classes of the saved head."""
+        name = HEADS[head].class_argument
+        return {name: self.task[1].get(name)} if name else {}
 
+    def load_head(self, head, options, report, dtype):
+        """Returns the model with a head, which is the saved one or new.
 
-def _read_weights(files, has_integers):
-    """Checks the tensors of files; returns their `StoredTensors` without values."""
-    shapes = {}
-    for file in files:
-        found = read_keras_weights(file, has_integers).shapes
-        shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
-    return stored_tensors.StoredTensors(shapes, read=None)
+        Args:
+            head: str or `None`.
+            options: Dict of arguments of its class, and `tokenizer`.
+            report, dtype: As for `load_checkpoint`; a preset has no report.
+        """
+        given = {"config": self.given_config, "report": report}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"`{name}` must be `None` for a preset, which has its own config and "
+                    f"is loaded whole. Received: path='{self}', {name}={value}."
+                )
+        if head is None:
+            return self.load(AlbertBackbone, dtype=dtype)
+        # Loads a preset of a subclass as that class.
+        model_class = self.task[0] if self.head == head else HEADS[head].model
+        return self.load(model_class, dtype=dtype, **options)
 
+    def load(self, model_class, load_weights=True, dtype=None, **options):
+        """Returns a model of a class, or of a saved class that derives from it.
 
-def _check_num_classes(config, tensors, folder):
-    """Checks that a head has a bias for each of the classes that its config states."""
-    arguments = {spec.class_argument for spec in HEADS.values()} - {None}
-    if config.get("dense_dim") is not None:
-        arguments.add("dense_dim")
-    for name in arguments & config.keys():
-        stored_tensors.check_bias(name, config[name], tensors, folder)
+        Args:
+            model_class: `AlbertBackbone`, or class of a model with a head. The head has
+                random weights if the preset has none for this class, or if the number of
+                classes differs.
+            load_weights: bool. `False` gives random weights.
+            dtype: As for `load_checkpoint`.
+            **options: Arguments of the class that replace saved ones; and `tokenizer`, as
+                for `load_checkpoint`, for the preprocessor of a model with a head.
+
+        Raises:
+            ValueError: If a file is damaged, or a config describes more weights than the
+                files hold.
+        """
+        is_backbone = issubclass(model_class, AlbertBackbone)
+        saved, stated = (None, {}) if is_backbone else self.task
+        if saved is None or not issubclass(
+            saved, (model_class, *model_class.also_loads)
+        ):
+            saved, stated = None, {}
+        if load_weights:
+            self.check(stated)
+        with loads_preset(self.files):
+            if is_backbone:
+                return self._load_backbone(load_weights, dtype, options)
+            backbone = self._load_backbone(load_weights, dtype, {})
+            changed = [
+                name
+                for name in _NEW_CLASSES & stated.keys() & options.keys()
+                if options[name] != stated[name]
+            ]
+            if changed and stated.get("labels"):
+                options.setdefault("labels", None)
+            model = self._build_task(saved or model_class, backbone, stated, options)
+            file = self.files / "task.weights.h5"
+            if load_weights and saved and not changed and file.is_file():
+                model.load_task_weights(str(file))
+            return model
+
+    def _load_backbone(self, load_weights, dtype, options):
+        stated = self._backbone_arguments()
+        saved = keras.dtype_policies.get(stated.get("dtype"))
+        # Other policies only say how the numbers are stored.
+        is_kept = is_quantized(stated.get("dtype")) or saved.name.startswith("mixed_")
+        stated["dtype"] = dtype or (saved if is_kept else None)
+        model_class = registered_class(self.files, "config.json")
+        backbone = model_class.from_config(stated | options)
+        if load_weights:
+            file = self.files / "model.weights.h5"
+            # keras-hub divides the weights of large models.
+            backbone.load_weights(file if file.is_file() else file.with_suffix(".json"))
+        return backbone
+
+    def _build_task(self, model_class, backbone, stated, options):
+        """Returns a model with a new head, and with the saved or a new preprocessor."""
+        tokenizer = options.pop("tokenizer", None)
+        is_given = "preprocessor" in options
+        is_new = not is_given and (not stated or tokenizer is not None)
+        if is_new:
+            options["preprocessor"] = None
+        model = model_class.from_config({**stated, "backbone": backbone, **options})
+        if is_new:
+            found = find_tokenizer(self.files, tokenizer, backbone.vocabulary_size)
+            model.add_tokenizer(found, self.files)
+        elif not is_given and model.preprocessor is not None:
+            model.preprocessor.load_preset_assets(str(self.files))
+        return model
+
+    def check(self, task):
+        """Checks that the weights in the files are finite, and as large as stated.
+
+        Args:
+            task: Dict of arguments of a saved model with a head; empty for a backbone.
+        """
+        stored_tensors.check_config_sizes(self.config, self.tensors, self)
+        tensors = self._read_weights("task.weights.h5") if task else None
+        sizes = _CLASSES | ({"dense_dim"} if task.get("dense_dim") else set())
+        for name in sizes & task.keys():
+            stored_tensors.check_bias(name, task[name], tensors, self)
+
+    def _backbone_arguments(self):
+        return read_object(self.files, "config.json")["config"]
+
+    def _read_weights(self, pattern):
+        """Checks the tensors of files; returns their `StoredTensors` without values."""
+        has_integers = is_quantized(self._backbone_arguments().get("dtype"))
+        shapes = {}
+        for file in self.files.glob(pattern):
+            found = read_keras_weights(file, has_integers).shapes
+            shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
+        return stored_tensors.StoredTensors(shapes, read=None)
+
+    @staticmethod
+    def write(model, head, folder, tokenizer=None):
+        """Writes a preset."""
+        model.save_to_preset(str(folder))
+        if tokenizer is not None:
+            tokenizer.save_to_preset(str(folder))

@@ -4,9 +4,8 @@ import pathlib
 import warnings
 
 from albert_keras.checks import check_choice
-from albert_keras.converters.checkpoint import CONVERTERS, KERAS, Checkpoint
-from albert_keras.converters.heads import head_of, known_heads
-from albert_keras.models import HEADS
+from albert_keras.converters.heads import head_of
+from albert_keras.converters.sources import CONVERTERS, find_checkpoint
 from albert_keras.presets.hub import folder_to_write
 from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder
@@ -19,7 +18,7 @@ _PRESET_FILES = (
 _VOCABULARY_FILES = ("spiece.model", "vocab.txt")
 # Files of each format. Only these are replaced.
 CHECKPOINT_FORMATS = {
-    KERAS: _PRESET_FILES,
+    "keras": _PRESET_FILES,
     "keras_hub": _PRESET_FILES,
     "google": ("albert_config.json", "model.ckpt-best.*", *_VOCABULARY_FILES),
     "huggingface": (
@@ -71,13 +70,8 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
         check_vocabulary_size(tokenizer, backbone.vocabulary_size)
     check_replaceable(path, format)
     with folder_to_write(path) as local, atomic_folder(local) as folder:
-        if format == KERAS:
-            model.save_to_preset(str(folder))
-            if tokenizer is not None:
-                tokenizer.save_to_preset(str(folder))
-            return
-        CONVERTERS[format].write_checkpoint(model, head, folder, tokenizer)
-        if format != "huggingface" and getattr(model, "labels", None):
+        CONVERTERS[format].write(model, head, folder, tokenizer)
+        if format not in ("keras", "huggingface") and getattr(model, "labels", None):
             warnings.warn(
                 f"The format {format} cannot store the names of classes; left out: "
                 f"labels={', '.join(model.labels)}.",
@@ -88,7 +82,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 def head_to_write(model, format):
     """Returns the head of a model, or `None`, after a check that a format stores it."""
     head = head_of(model)
-    known = HEADS if format == KERAS else known_heads(CONVERTERS[format])
+    known = CONVERTERS[format].known_heads()
     if head is not None and head not in known:
         raise ValueError(
             f"The format {format} must know the model's head: {', '.join(known)}. "
@@ -118,7 +112,7 @@ def check_replaceable(path, format):
         if not any(file.match(pattern) for pattern in patterns)
     )
     try:
-        found = Checkpoint.find(path).source
+        found = find_checkpoint(path).source
     except (FileNotFoundError, ValueError):
         found = "no model"
     if others or found != format:

@@ -68,21 +68,11 @@ def readable(file, *errors):
         ) from error
 
 
-def check_size(name, shape, item_bytes, available_bytes, file):
-    """Checks that a tensor of a stated shape fits its file, before memory is used."""
-    wanted = math.prod(shape) * item_bytes
-    if any(size < 0 for size in shape) or wanted > available_bytes:
+def check_size(num_bytes, available_bytes, file):
+    """Checks that tensors of stated shapes fit their file, before memory is used."""
+    if not 0 <= num_bytes <= available_bytes:
         raise ValueError(
-            f"A tensor must not be larger than its file. Received: '{file}': {name} of "
-            f"shape {tuple(shape)} ({wanted} bytes) in {available_bytes} bytes."
-        )
-
-
-def check_total_size(num_bytes, available_bytes, file):
-    """Checks that all tensors together fit their file, in which they could overlap."""
-    if num_bytes > available_bytes:
-        raise ValueError(
-            "The tensors of a file must not be larger together than the file. "
+            "The tensors of a file must not be larger than the file. "
             f"Received: '{file}': {num_bytes} bytes in {available_bytes} bytes."
         )
 

@@ -30,10 +30,8 @@ def read_tensorflow(prefix):
 
     # Strings have size 0.
     sizes = {key: max(dtypes[key].size or 1, 1) for key in shapes}
-    for key, shape in shapes.items():
-        stored_tensors.check_size(key, shape, sizes[key], data_bytes, prefix)
     num_bytes = sum(math.prod(shape) * sizes[key] for key, shape in shapes.items())
-    stored_tensors.check_total_size(num_bytes, data_bytes, prefix)
+    stored_tensors.check_size(num_bytes, data_bytes, prefix)
 
     def read(key):
         with stored_tensors.readable(prefix, *errors):

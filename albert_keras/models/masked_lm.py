@@ -5,9 +5,6 @@ import keras_hub
 
 from albert_keras.models.pretrainer import AlbertPretrainer, PretrainingModel
 from albert_keras.preprocessors import AlbertMaskedLMPreprocessor
-from albert_keras.presets.hub import check_preset
-from albert_keras.presets.preset_files import registered_class
-from albert_keras.tokenizers.loading import find_tokenizer
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -40,6 +37,7 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
     """
 
     preprocessor_cls = AlbertMaskedLMPreprocessor
+    also_loads = (AlbertPretrainer,)
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         super().__init__(backbone, 0, preprocessor, **kwargs)
@@ -57,18 +55,9 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
         model = super().from_preset(preset, load_weights, **kwargs)
         if isinstance(model, cls):
             return model
-        masked_lm = cls(model.backbone, kwargs.get("preprocessor"))
+        packs = model.preprocessor and cls.preprocessor_cls(
+            model.preprocessor.tokenizer, model.preprocessor.sequence_length
+        )
+        masked_lm = cls(model.backbone, kwargs.get("preprocessor", packs))
         masked_lm.mlm_head.set_weights(model.mlm_head.get_weights())
-        if "preprocessor" not in kwargs:
-            folder, given = check_preset(preset), kwargs.get("tokenizer")
-            size = model.backbone.vocabulary_size
-            masked_lm.add_tokenizer(find_tokenizer(folder, given, size), folder)
         return masked_lm
-
-    @classmethod
-    def from_own_preset(cls, folder, load_weights, **kwargs):
-        """Loads the model of a preset, which may be an `AlbertPretrainer`."""
-        saved = registered_class(folder, "task.json")
-        if saved is not None and issubclass(saved, AlbertPretrainer):
-            return saved.from_own_preset(folder, load_weights, **kwargs)
-        return super().from_own_preset(folder, load_weights, **kwargs)

@@ -20,8 +20,7 @@ from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
 from albert_keras.preprocessors.base import default_length
 from albert_keras.presets.hub import LoadsByName
-from albert_keras.presets.preset_files import is_own, read_object, registered_class
-from albert_keras.tokenizers.loading import find_tokenizer
+from albert_keras.presets.preset_files import is_own
 from albert_keras.train_step import ExactTrainStep
 
 # Arguments of functional models and of keras-hub's tasks.
@@ -47,6 +46,8 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     loss_weight = None
     # Attributes that `get_config` saves.
     arguments = ()
+    # Other classes whose presets `from_preset` reads.
+    also_loads = ()
 
     def __init__(self, *args, **kwargs):
         unknown = kwargs.keys() - KERAS_ARGUMENTS
@@ -203,40 +204,6 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 
     def _not_the_head(self):
         return [*flatten_layers(self.backbone), self.optimizer]
-
-    @classmethod
-    def from_own_preset(cls, folder, load_weights, **kwargs):
-        """Loads a model from a preset of this class, or a backbone under a new head.
-
-        A new head has random weights, and needs arguments such as `num_classes`. The head
-        is also new if `num_classes` differs from the preset's. The preprocessor of a new
-        head gets `tokenizer`, by default the preset's if it has one, and the backbone's
-        maximum sequence length.
-        """
-        dtype = read_object(folder, "config.json")["config"].get("dtype")
-        # keras-hub would keep only one of the two types of a mixed policy.
-        if keras.dtype_policies.get(dtype).name.startswith("mixed_"):
-            kwargs.setdefault("dtype", dtype)
-        saved = registered_class(folder, "task.json")
-        is_new = saved is None or not issubclass(saved, cls)
-        tokenizer = kwargs.pop("tokenizer", None)
-        is_other = is_new or tokenizer is not None
-        adds_one = is_other and "preprocessor" not in kwargs
-        if adds_one:
-            # keras-hub would require a tokenizer, or load the preset's into this one.
-            kwargs["preprocessor"] = None
-        if not is_new and "num_classes" in kwargs:
-            options = read_object(folder, "task.json")["config"]
-            if kwargs["num_classes"] == options.get("num_classes"):
-                # keras-hub would make a new head.
-                del kwargs["num_classes"]
-            elif options.get("labels"):
-                kwargs.setdefault("labels", None)
-        model = super().from_own_preset(folder, load_weights, **kwargs)
-        if adds_one:
-            size = model.backbone.vocabulary_size
-            model.add_tokenizer(find_tokenizer(folder, tokenizer, size), folder)
-        return model
 
     def add_tokenizer(self, tokenizer, path):
         """Sets a preprocessor with a tokenizer, if there is one and the class has one.

@@ -8,7 +8,6 @@ import pkgutil
 import tempfile
 
 from albert_keras.presets import transfer
-from albert_keras.presets.preset_files import is_quantized, read_object
 from albert_keras.presets.shipped import SHIPPED_MODELS, find_preset
 
 # https://huggingface.co/albert has the checkpoints that Google published.
@@ -196,12 +195,3 @@ class LoadsByName(SavesByName):
                 files are damaged or contradict each other, or if an argument is unknown.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
-
-    @classmethod
-    def from_own_preset(cls, folder, load_weights, **kwargs):
-        """Loads a model from the folder of a preset of this package."""
-        dtype = read_object(folder, "config.json")["config"].get("dtype")
-        if is_quantized(dtype):
-            # keras-hub keeps the types of layers only if there is a saved head.
-            kwargs.setdefault("dtype", dtype)
-        return super().from_preset(folder, load_weights, **kwargs)

@@ -10,8 +10,8 @@ import statistics
 import keras
 
 from albert_keras.converters import (
-    Checkpoint,
     change_architecture,
+    find_checkpoint,
     load_checkpoint,
     load_config,
 )
@@ -455,7 +455,7 @@ def add_exits_to_classifier(model, config):
         ("random_weights", "freeze", "num_layers"),
         "early_exit=two-stage, where a finished classifier stays as it is",
     )
-    if Checkpoint.find(checkpoint).head != "sequence_classification":
+    if find_checkpoint(checkpoint).head != "sequence_classification":
         raise ValueError(
             f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
             "which is not one. Fine-tune it first, or take early_exit=joint."

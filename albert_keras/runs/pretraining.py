@@ -12,7 +12,11 @@ import keras
 import numpy as np
 
 from albert_keras.config import ATTENTION_FIELDS
-from albert_keras.converters import Checkpoint, change_architecture, load_checkpoint
+from albert_keras.converters import (
+    change_architecture,
+    find_checkpoint,
+    load_checkpoint,
+)
 from albert_keras.keras_internals import sync_variables
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import make_optimizer
@@ -398,7 +402,7 @@ def load_start(config, vocabulary_size):
     fixed["preset"] = config.preset
     check_unused(fixed, fixed, "a model with the weights of a checkpoint")
     # A backbone alone gets new heads.
-    head = "pretraining" if Checkpoint.find(config.checkpoint).head else None
+    head = "pretraining" if find_checkpoint(config.checkpoint).head else None
     checkpoint = load_checkpoint(config.checkpoint, head=head)
     checkpoint = change_architecture(checkpoint, **options)
     return getattr(checkpoint, "backbone", checkpoint).albert_config, checkpoint
