@@ -161,7 +161,7 @@ class Checkpoint(abc.ABC):
             # Published folders of Hugging Face, TF-Hub and keras-hub have none.
             warnings.warn(
                 f"{self} has no sentence-pair head, so the model has none.",
-                stacklevel=5,
+                stacklevel=4,
             )
             num_classes = 0
         else:
@@ -172,7 +172,7 @@ class Checkpoint(abc.ABC):
             warnings.warn(
                 f"`id2label` in '{self.files.with_name('config.json')}' does not name "
                 f"each of {num_classes} classes once. Their names are numbers instead.",
-                stacklevel=5,
+                stacklevel=4,
             )
             options["labels"] = None
         return {**options, spec.class_argument: num_classes}

@@ -1,9 +1,8 @@
 """Checkpoints of Google's code: `*.index`, `*.data-*` and `albert_config.json`."""
 
-import inspect
 import pathlib
-import warnings
 
+from albert_keras.config import PRESETS
 from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.name_table import (
@@ -19,7 +18,6 @@ from albert_keras.converters.tensorflow_file import (
     read_tensorflow,
     write_tensorflow,
 )
-from albert_keras.models import HEADS
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.loading import save_vocabulary
 
@@ -132,10 +130,11 @@ class GoogleCheckpoint(Checkpoint):
                 )
             if found:
                 return found[0]
+        fitting = ", ".join(fitting_presets(self.tensors))
         raise FileNotFoundError(
             "A checkpoint of TensorFlow needs its config. Received: no "
             f"{CONFIG_FILE} in {', '.join(map(str, folders))}. Put it there, or pass "
-            "`config`, such as `PRESETS['albert_base_v2']`."
+            f"`config`. Published sizes with these shapes: {fitting or 'none'}."
         )
 
     def config_folders(self):
@@ -155,15 +154,6 @@ class GoogleCheckpoint(Checkpoint):
         """Writes a checkpoint for Google's code: variables, config and vocabulary."""
         backbone = model if head is None else model.backbone
         values = CONFIG_FORMAT.write(backbone.albert_config)
-        if head is not None:
-            _warn_of_dropout(model, head)
-        if head == "pretraining" and model.num_pair_classes not in (0, 2):
-            warnings.warn(
-                "Google's pretraining code reads only a sentence-pair head of 2 classes, "
-                "its fine-tuning code none. "
-                f"Received: {model.num_pair_classes} classes.",
-                stacklevel=3,
-            )
         tensors = GoogleCheckpoint.tensors_of(model, head)
         write_tensorflow(folder / CHECKPOINT_NAME, tensors)
         write_json(folder / CONFIG_FILE, values)
@@ -193,6 +183,21 @@ class SavedModel(GoogleCheckpoint):
         return [folder, folder / "assets", folder / "assets.extra"]
 
 
+def fitting_presets(tensors):
+    """Returns the names in `PRESETS` that fit the shapes of a checkpoint's tensors.
+
+    Shapes do not show the numbers of heads and layers, the activation and dropout.
+    """
+    table = tensors.shapes.get("bert/embeddings/word_embeddings")
+    pooler = tensors.shapes.get("bert/pooler/dense/bias")
+
+    def fits(config):
+        sizes = (config.vocabulary_size, config.embedding_dim), (config.hidden_dim,)
+        return config.sharing == "all" and sizes == (table, pooler)
+
+    return [name for name, config in PRESETS.items() if fits(config)]
+
+
 def read_config_file(file):
     """Returns the `AlbertConfig` of a JSON file with Google's keys."""
     return CONFIG_FORMAT.read(read_json(file))
@@ -205,16 +210,3 @@ def _google_name(name):
         if f"{name}/".startswith(f"{other}/"):
             return name_here + name.removeprefix(other)
     return name
-
-
-def _warn_of_dropout(model, head):
-    """Warns if the dropout is not the constant in Google's code."""
-    arguments = inspect.signature(HEADS[head].model.__init__).parameters
-    # The defaults here are Google's constants.
-    if "dropout" in arguments and model.dropout != arguments["dropout"].default:
-        warnings.warn(
-            "Google's files cannot store the dropout of a head, which is "
-            f"{arguments['dropout'].default} in Google's code; left out: "
-            f"dropout={model.dropout}.",
-            stacklevel=4,
-        )

@@ -2,6 +2,7 @@
 
 import functools
 import pathlib
+import warnings
 
 import numpy as np
 
@@ -23,6 +24,29 @@ from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
+# Keys that do not change what is computed: those of every model of transformers 2.2 to 5,
+# and those that FARM and transformers.js add. A warning names other keys.
+IGNORED_CONFIG_NAMES = {
+    *google.IGNORED_CONFIG_NAMES,
+    *"""
+    _attn_implementation _attn_implementation_autoset _attn_implementation_internal
+    _commit_hash _experts_implementation_internal _name_or_path _num_labels
+    _output_attentions architectures attn_implementation bad_words_ids
+    begin_suppress_tokens bos_token_id chunk_size_feed_forward classifier_dropout
+    classifier_dropout_prob cross_attention_hidden_size decoder_start_token_id
+    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size
+    eos_token_id eos_token_ids exponential_decay_length_penalty finetuning_task
+    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label label2id
+    language length_penalty max_length max_new_tokens min_length name name_or_path
+    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences
+    output_attentions output_hidden_states output_past output_scores pad_token_id prefix
+    problem_type remove_invalid_values repetition_penalty return_dict
+    return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature
+    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript
+    transformers.js_config transformers_version typical_p use_bfloat16 use_cache
+    use_return_dict xla_device
+    """.split(),
+}
 # Keys that change what is computed, with the only value that is allowed. Null and empty
 # values count as `False`.
 _UNSET = (
@@ -166,7 +190,7 @@ class HuggingFaceFolder(Checkpoint):
         return name in TIED_NAMES or name.endswith(_CONSTANTS)
 
     def is_outside(self, name):
-        """Returns whether a tensor is outside of the backbone; transformers ignores it."""
+        """Returns whether a tensor is outside of the backbone, which is ignored."""
         return not name.startswith("albert.")
 
     @staticmethod
@@ -195,6 +219,13 @@ def _read_config(stated, file):
                 "the model with its own library."
             )
     named = {key: value for key, value in stated.items() if key in CONFIG_FORMAT.names}
+    unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
+    if unknown:
+        warnings.warn(
+            f"'{file}' has keys that transformers' ALBERT does not read either; "
+            f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
+            stacklevel=6,
+        )
     try:
         config = CONFIG_FORMAT.read(named)
     except (TypeError, ValueError) as error:

@@ -45,7 +45,6 @@ CONFIG_FORMAT = ConfigFormat(
     activation="gelu_tanh",
     always_projects=True,
 )
-INITIALIZER_RANGE = 0.02
 
 _LAYER = "group_{group}_inner_layer_{inner}"
 _ATTENTION = f"{_LAYER}/self_attention_layer"
@@ -124,16 +123,14 @@ class KerasHubModel(Checkpoint):
         }
         if self.folder is None:
             return names.get(keras.saving.get_registered_name(type(self.files)))
-        file = self.files / "task.json"
-        if not file.is_file():
-            return None
-        name = _registered_name(self.files, file.name)
-        if name not in names:
+        name = _registered_name(self.files, "task.json")
+        if name not in ("None", *names):
             raise ValueError(
-                f"A preset's task must be one of {', '.join(names)}. Received: '{file}' "
-                f"of {name[:80]}. Without this file its backbone is loaded."
+                f"A preset's task must be one of {', '.join(names)}. Received: "
+                f"'{self}/task.json' of {name[:80]}. Without this file its backbone is "
+                "loaded."
             )
-        return names[name]
+        return names.get(name)
 
     def head_options(self, head):
         """Returns the dropout and the activation of a classifier."""
@@ -212,12 +209,6 @@ class KerasHubModel(Checkpoint):
                 "keras-hub's models must have one rate of dropout. Received: "
                 f"dropout={config.dropout}, attention_dropout="
                 f"{config.attention_dropout}. Change them by `change_architecture`."
-            )
-        if config.initializer_range != INITIALIZER_RANGE:
-            warnings.warn(
-                "keras-hub's ALBERT has no argument for the range of initial weights, "
-                f"which is {INITIALIZER_RANGE}; left out: {config.initializer_range}.",
-                stacklevel=3,
             )
         left_out = [v for v in model.weights if v.path.startswith("sop/")]
         if head == "pretraining":

@@ -96,8 +96,13 @@ def load_checkpoint(
     return _load(checkpoint, head, tokenizer, num_classes, report, dtype)
 
 
-def _load(checkpoint, head, tokenizer=None, num_classes=None, report=None, dtype=None):
-    """Returns the model of a `Checkpoint`; see `load_checkpoint`."""
+def _load(
+    checkpoint, head, tokenizer=None, num_classes=None, report=None, dtype=None, **given
+):
+    """Returns the model of a `Checkpoint`; see `load_checkpoint`.
+
+    `given` are arguments of the model's class in place of those that the files state.
+    """
     size = checkpoint.config.vocabulary_size
     found = find_tokenizer(checkpoint.folder, tokenizer, size)
     head = checkpoint.head if head == "auto" else head
@@ -115,15 +120,17 @@ def _load(checkpoint, head, tokenizer=None, num_classes=None, report=None, dtype
         return checkpoint.load_head(head, options, report, dtype)
     config = _with_projection_of(checkpoint)
     check_config_sizes(config, checkpoint.tensors, checkpoint)
-    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
+    own = {} if head else given
+    backbone = AlbertBackbone(**{**config.to_dict(), "dtype": dtype, **own})
     if not has_head:
         _assign(checkpoint, backbone, None, report)
     if head is None:
         return backbone
-    model = HEADS[head].model(backbone, **options)
+    model = HEADS[head].model(backbone, **{**options, **given})
     if has_head:
         _assign(checkpoint, model, head, report)
-    model.add_tokenizer(found, checkpoint.folder)
+    if "preprocessor" not in given:
+        model.add_tokenizer(found, checkpoint.folder)
     return model
 
 
@@ -149,13 +156,6 @@ def read_model(cls, preset, load_weights, options):
     if isinstance(checkpoint, OwnPreset):
         model = checkpoint.load(cls, load_weights, **options)
     else:
-        unknown = options.keys() - {"num_classes", "dtype", "tokenizer"}
-        if unknown:
-            raise ValueError(
-                "`from_preset` takes only `num_classes`, `dtype` and `tokenizer` for a "
-                f"checkpoint of another library. Received: {', '.join(sorted(unknown))} "
-                f"for '{checkpoint.folder}'. `convert` it to a preset first."
-            )
         model = _load(checkpoint, head_of(cls), **options)
         model = model if load_weights else with_new_weights(model)
     return change_architecture(model, **changes) if changes else model
@@ -209,7 +209,7 @@ def _assign(checkpoint, model, head, report):
         warnings.warn(
             "The checkpoint has tensors that belong to no head of this package; ignored: "
             f"{shortened(', '.join(outside), 1000)}.",
-            stacklevel=3,
+            stacklevel=4,
         )
         others.update(outside)
     backbone = model if head is None else model.backbone
@@ -228,4 +228,4 @@ def _assign(checkpoint, model, head, report):
     assign_variables(model, tensors, entries)
     kept = [entry.target for entry in entries if entry.status == "kept"]
     if kept and head is None:
-        warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=3)
+        warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=4)

@@ -48,7 +48,7 @@ class OwnPreset(Checkpoint):
 
     def read_tensors(self):
         """Checks the tensors of the backbone; returns their `StoredTensors`."""
-        return self._read_weights("model*.weights.h5")
+        return self._read_weights("model.weights.h5")
 
     @functools.cached_property
     def task(self):
@@ -143,9 +143,7 @@ class OwnPreset(Checkpoint):
         model_class = registered_class(self.files, "config.json")
         backbone = model_class.from_config(stated | options)
         if load_weights:
-            file = self.files / "model.weights.h5"
-            # keras-hub divides the weights of large models.
-            backbone.load_weights(file if file.is_file() else file.with_suffix(".json"))
+            backbone.load_weights(self.files / "model.weights.h5")
         return backbone
 
     def _build_task(self, model_class, backbone, stated, options):

@@ -184,14 +184,14 @@ class LoadsByName(SavesByName):
                 `load_checkpoint` reads; a name such as `albert_base_v2`; or an address
                 such as `hf://USER/MODEL`. See `albert_keras.presets.hub.local_files`.
             load_weights: bool. `False` gives random weights of the preset's shape.
-            **kwargs: Arguments of the class that replace saved ones; for checkpoints of
-                other libraries only `num_classes` and `dtype`. If `num_classes` differs
-                from the files, the head is new. Models with a head also take `tokenizer`,
-                as `load_checkpoint`. All classes take `attention="block"` and the other
-                fields of `AlbertConfig` about attention, for every checkpoint.
+            **kwargs: Arguments of the class that replace saved ones. If `num_classes`
+                differs from the files, the head is new. Models with a head also take
+                `tokenizer`, as `load_checkpoint`. All classes take `attention="block"`
+                and the other fields of `AlbertConfig` about attention.
 
         Raises:
             ValueError: If the preset is unknown (the message lists the names), if its
-                files are damaged or contradict each other, or if an argument is unknown.
+                files are damaged or contradict each other.
+            TypeError: If an argument is unknown.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
