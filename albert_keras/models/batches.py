@@ -1,13 +1,14 @@
 """Batches of features, prepared from text in memory, in datasets or in `PyDataset`s."""
 
 import functools
+import itertools
 
 import keras
 import numpy as np
 from keras import tree
 
 from albert_keras.checks import check_text
-from albert_keras.models.data_checks import is_in_memory, unpack
+from albert_keras.models.data_checks import unpack
 from albert_keras.preprocessors.base import as_lists, map_columns
 from albert_keras.text.delivery import deliver
 from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
@@ -26,15 +27,9 @@ def in_batches(data, prepare):
             calls it in a graph.
 
     Raises:
-        ValueError: If `y` or `sample_weight` are separate from the dataset, if it has no
-            end, or if `x` is a generator.
+        ValueError: If `x` is a generator.
     """
     source = data.x
-    if data.y is not None or data.sample_weight is not None:
-        raise ValueError(
-            "A dataset must give `y` and `sample_weight` itself, with `x` in each batch. "
-            f"Received: x of type {type(source).__name__}, and y or sample_weight."
-        )
     if isinstance(source, keras.utils.PyDataset):
         return _of_py_dataset(source, data.first_batch, prepare)
     if not hasattr(source, "element_spec"):
@@ -47,17 +42,13 @@ def in_batches(data, prepare):
 
 
 def _of_py_dataset(source, first_batch, prepare):
-    if not source.num_batches:
-        raise ValueError(
-            "A `keras.utils.PyDataset` of text must have an end, and a batch. Received: "
-            f"num_batches={source.num_batches}. Give it a `__len__`."
-        )
+    num_batches = source.num_batches
 
     def prepared(batch):
         return _as_arrays(prepare(*_columns(unpack(batch))))
 
     def batches_from(num_skipped):
-        for index in range(num_skipped, source.num_batches):
+        for index in itertools.islice(itertools.count(), num_skipped, num_batches):
             yield prepared(source[index])
         source.on_epoch_end()
 
@@ -65,7 +56,7 @@ def _of_py_dataset(source, first_batch, prepare):
         return keras.KerasTensor([None] * leaf.ndim, leaf.dtype)
 
     first = prepared(first_batch)
-    return deliver(batches_from, tree.map_structure(spec, first), source.num_batches)
+    return deliver(batches_from, tree.map_structure(spec, first), num_batches)
 
 
 class Rows:
@@ -83,19 +74,12 @@ class Rows:
         by_token: bool. Whether labels and weights may have an axis of tokens.
 
     Raises:
-        ValueError: If there are no rows, if columns differ in length, or if there are
-            weights without labels.
+        ValueError: If there are no rows, or if columns differ in length.
     """
 
     def __init__(self, data, prepare, trims, by_token=False):
         self._columns = _columns(data)
         self.num_rows = _number_of_rows(self._columns)
-        if data[1] is None and data[2] is not None:
-            # Keras would ignore them.
-            raise ValueError(
-                "`sample_weight` must come with `y`. Received: weights without labels. "
-                "Leave them out."
-            )
         self._prepare, self._trims, self._by_token = prepare, trims, by_token
 
     @functools.cached_property
@@ -170,19 +154,8 @@ class Rows:
 
 def split_rows(data, validation_split):
     """Returns `Data` of the first rows, and of the last rows, which are held out."""
-    if not is_in_memory(data.x):
-        raise ValueError(
-            "`validation_split` needs rows in memory. Received: x of type "
-            f"{type(data.x).__name__}. Pass `validation_data`."
-        )
     columns = _columns(data[:3])
-    num_rows = _number_of_rows(columns)
-    num_first = int(num_rows * (1 - validation_split))
-    if not 0 < num_first < num_rows:
-        raise ValueError(
-            "`validation_split` must leave rows to train on and rows to hold out. "
-            f"Received: validation_split={validation_split} of {num_rows} rows."
-        )
+    num_first = int(_number_of_rows(columns) * (1 - validation_split))
     first = map_columns(lambda column: column[:num_first], columns)
     last = map_columns(lambda column: column[num_first:], columns)
     return type(data)(*first), type(data)(*last)

@@ -44,9 +44,7 @@ class EmbeddingLearner(ExactTrainStep, keras.Model):
     def trainable_variables(self):
         return self.embedder.trainable_variables
 
-    @property
-    def trainable_weights(self):
-        return self.embedder.trainable_weights
+    trainable_weights = trainable_variables
 
     def call(self, inputs, training=False):
         rows = {

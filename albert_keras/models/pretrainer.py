@@ -17,7 +17,7 @@ PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 class PretrainingModel(TaskModel):
     """Mixin of keras-hub's tasks: a masked-token head and an optional pair head."""
 
-    def __init__(self, backbone, num_pair_classes, preprocessor, **kwargs):
+    def __init__(self, backbone, num_pair_classes=2, preprocessor=None, **kwargs):
         # === Layers ===
         self.backbone, self.preprocessor = backbone, preprocessor
         config = backbone.albert_config
@@ -138,9 +138,6 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     preprocessor_cls = AlbertPretrainerPreprocessor
     arguments = ("num_pair_classes",)
-
-    def __init__(self, backbone, num_pair_classes=2, preprocessor=None, **kwargs):
-        super().__init__(backbone, num_pair_classes, preprocessor, **kwargs)
 
     def default_metrics(self, loss):
         return None

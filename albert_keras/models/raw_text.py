@@ -12,7 +12,6 @@ from albert_keras.models.data_checks import (
     unpack,
 )
 from albert_keras.preprocessors.base import map_columns
-from albert_keras.tokenizers.packing import trim_tensors
 
 
 class FitsOnText:
@@ -64,7 +63,7 @@ class FitsOnText:
         data, held_out = check_data(self, x, y, sample_weight), None
         if validation_data is not None:
             held_out = check_data(self, *unpack(validation_data))
-        elif validation_split and not data.is_ready:
+        elif validation_split and not data.is_ready and is_in_memory(data.x):
             data, held_out = split_rows(data, validation_split)
         x, y, sample_weight = self._for_keras(data, batch_size, shuffle, trains=True)
         validation_size = kwargs.get("validation_batch_size") or batch_size
@@ -100,10 +99,10 @@ class FitsOnText:
         data = check_data(self, x)
         if data.is_ready:
             return keras.Model.predict(self, _as_arrays(data.x), batch_size, **kwargs)
-        trims = self._on_tensorflow() and not self._has_token_outputs()
         if not is_in_memory(data.x):
-            prepare = self._trimmed_features if trims else self.preprocess_samples
-            return keras.Model.predict(self, in_batches(data, prepare), **kwargs)
+            batches = in_batches(data, self.preprocess_samples)
+            return keras.Model.predict(self, batches, **kwargs)
+        trims = self._on_tensorflow() and not self._has_token_outputs()
         rows = Rows(data[:3], self.preprocess_samples, trims)
         batch_size = batch_size or 32
         order, is_plain = np.arange(rows.num_rows), not kwargs.keys() - {"verbose"}
@@ -147,7 +146,9 @@ class FitsOnText:
         if data.is_ready:
             return _as_arrays(data[:3])
         if not is_in_memory(data.x):
-            return in_batches(data, self.preprocess_samples), None, None
+            batches = in_batches(data, self.preprocess_samples)
+            # Keras refuses labels and weights beside a dataset.
+            return batches, data.y, data.sample_weight
         # The loss of a position, such as an answer's start, depends on the padding. All
         # batches of an evaluation have the same padding then.
         finds_places = any(shape[-1] is None for shape in self._output_shapes())
@@ -165,11 +166,6 @@ class FitsOnText:
     def _has_token_outputs(self):
         # Batches of different lengths have outputs that do not fit in one array.
         return any(None in shape[1:] for shape in self._output_shapes())
-
-    def _trimmed_features(self, *batch):
-        samples = self.preprocess_samples(*batch)
-        features, _, _ = keras.utils.unpack_x_y_sample_weight(samples)
-        return trim_tensors(features)
 
 
 def _as_arrays(data):

@@ -66,17 +66,13 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 
     @property
     def trainable_variables(self):
-        return self._without_idle_pooler(super().trainable_variables)
-
-    @property
-    def trainable_weights(self):
-        return self._without_idle_pooler(super().trainable_weights)
-
-    def _without_idle_pooler(self, variables):
+        variables = super().trainable_variables
         if self.reads_pooled_output:
             return variables
         idle = {id(variable) for variable in self.backbone.pooler.weights}
         return [variable for variable in variables if id(variable) not in idle]
+
+    trainable_weights = trainable_variables
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""
