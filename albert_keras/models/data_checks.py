@@ -116,40 +116,36 @@ def unpack(data):
 
 def _class_ids(model, labels):
     """Returns class ids for names of classes, in lists of any depth."""
-    if isinstance(labels, str):
-        return _class_id(model, labels)
     if isinstance(labels, list | tuple | np.ndarray):
         return [_class_ids(model, label) for label in labels]
-    return labels
-
-
-def _class_id(model, name):
+    if not isinstance(labels, str):
+        return labels
     rule = "Labels must be class ids, or names among the model's `labels`"
     if model.labels is None:
         raise ValueError(
-            f"{rule}, but it has none. Received: {name!r}. Number the classes first."
+            f"{rule}, but it has none. Received: {labels!r}. Number the classes first."
         )
-    if name not in model.labels:
-        raise ValueError(f"{rule}: {', '.join(model.labels)}. Received: {shown(name)}.")
+    if labels not in model.labels:
+        names = ", ".join(model.labels)
+        raise ValueError(f"{rule}: {names}. Received: {shown(labels)}.")
     if not takes_class_ids(getattr(model, "loss", None)):
         raise ValueError(
-            f"Labels must be numbers, as the loss takes them. Received: {name!r} and the "
-            f"loss {model.loss}."
+            f"Labels must be numbers, as the loss takes them. Received: {labels!r} and "
+            f"the loss {model.loss}."
         )
-    return model.labels.index(name)
+    return model.labels.index(labels)
 
 
 def _check_is_batched(model, spec):
+    single = [leaf.shape.rank == 0 for leaf in tree.flatten(spec)]
     if is_features(spec):
-        is_batched = not any(
-            name in spec and spec[name].shape.rank == len(tensor.shape) - 1
-            for name, tensor in model.input.items()
+        ranks = {name: len(tensor.shape) for name, tensor in model.input.items()}
+        single = [spec[n].shape.rank == ranks[n] - 1 for n in ranks if n in spec]
+    if any(single):
+        raise ValueError(
+            f"A dataset must give batches. Received: single rows, {spec}. Pass "
+            "`dataset.batch(32)`."
         )
-    else:
-        is_batched = all(leaf.shape.rank != 0 for leaf in tree.flatten(spec))
-    if not is_batched:
-        received = f"single rows, {spec}. Pass `dataset.batch(32)`"
-        raise ValueError(f"A dataset must give batches. Received: {received}.")
 
 
 def _check_class_ids(model, labels, of_text):
