@@ -7,8 +7,6 @@ import keras
 import numpy as np
 
 from albert_keras.config import AlbertConfig
-from albert_keras.converters.heads import head_rows
-from albert_keras.converters.name_table import collect_tensors, expand_rows
 from albert_keras.converters.stored_tensors import StoredTensors
 
 # Largest difference to float32, over the largest value: a few times 2^-8 and 2^-11.
@@ -46,20 +44,6 @@ def randomize(model, seed=11):
         ]
     )
     return model
-
-
-def foreign_tensors(model, source, head):
-    """Returns the variables of `model` under the names and shapes of another source.
-
-    Args:
-        model: Model with a head.
-        source: Module of `albert_keras.converters`.
-        head: str. Key of `HEADS`.
-    """
-    rows = expand_rows(
-        source.BACKBONE_ROWS + head_rows(source, head), model.backbone.albert_config
-    )
-    return collect_tensors(model.weights, rows)
 
 
 def stored_arrays(arrays):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from albert_keras.converters import google
+from albert_keras.converters.google import GoogleCheckpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from tests.converters.google_files import CONFIG
-from tests.helpers import foreign_tensors, randomize
+from tests.helpers import randomize
 
 
 @pytest.fixture(scope="module")
@@ -15,4 +15,4 @@ def pretrainer():
 
 @pytest.fixture
 def tensors(pretrainer):
-    return foreign_tensors(pretrainer, google, "pretraining")
+    return GoogleCheckpoint.tensors_of(pretrainer, "pretraining")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from albert_keras.converters import huggingface, load_checkpoint
-from albert_keras.converters import keras_hub as keras_hub_converter
+from albert_keras.converters import load_checkpoint
 from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.huggingface import HuggingFaceFolder
+from albert_keras.converters.keras_hub import KerasHubModel
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.safetensors_file import read_safetensors
 from albert_keras.converters.tensorflow_file import read_tensorflow, write_tensorflow
@@ -52,17 +53,16 @@ def all_of(tensors):
     return [tensors.read(name) for name in tensors.shapes]
 
 
-def read_theirs(folder):
-    head = keras_hub_converter.read_head(folder / "theirs")
-    return keras_hub_converter.read_head_options(folder / "theirs", head)
+def theirs(folder):
+    return KerasHubModel.find(folder / "theirs")
+
+
+def read_head(folder):
+    return theirs(folder).head_options(theirs(folder).stated_head)
 
 
 def read_ours(folder):
     return load_checkpoint(folder / "ours", head=None)
-
-
-def read_their_weights(folder):
-    return all_of(keras_hub_converter.read_tensors(folder / "theirs"))
 
 
 def read_index(folder):
@@ -76,17 +76,14 @@ READERS = {
     "w.ckpt.index": (read_index, 12),
     "w.ckpt.data-00000-of-00001": (read_index, 12),
     "config.json": (
-        lambda folder: huggingface.read_config(huggingface.find_checkpoint(folder)),
+        lambda folder: HuggingFaceFolder.find(folder).read_config(),
         12,
     ),
     "ours/config.json": (read_ours, 12),
     "ours/model.weights.h5": (read_ours, 3),
-    "theirs/config.json": (
-        lambda folder: keras_hub_converter.read_config(folder / "theirs"),
-        12,
-    ),
-    "theirs/task.json": (read_theirs, 12),
-    "theirs/task.weights.h5": (read_their_weights, 3),
+    "theirs/config.json": (lambda folder: theirs(folder).read_config(), 12),
+    "theirs/task.json": (read_head, 12),
+    "theirs/task.weights.h5": (lambda folder: all_of(theirs(folder).tensors), 3),
 }
 
 

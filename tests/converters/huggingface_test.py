@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from albert_keras.converters import huggingface, load_checkpoint, save_checkpoint
+from albert_keras.converters import load_checkpoint, save_checkpoint
+from albert_keras.converters.huggingface import HuggingFaceFolder
 from albert_keras.converters.huggingface_head import MULTI_LABEL, read_options
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from tests.converters.google_files import SIZES
-from tests.helpers import foreign_tensors, make_config, max_difference, randomize
+from tests.helpers import make_config, max_difference, randomize
 
 CONFIG = make_config(num_groups=2, num_inner_repetitions=3)
 HEAD = "sequence_classification"
@@ -41,7 +42,7 @@ def classifier():
 
 @pytest.fixture
 def tensors(classifier):
-    return foreign_tensors(classifier, huggingface, HEAD)
+    return HuggingFaceFolder.tensors_of(classifier, HEAD)
 
 
 def test_head_has_the_dropout_of_the_config(tensors, tmp_path):
@@ -150,7 +151,7 @@ def test_older_files_of_weights(write, classifier, tensors, tmp_path):
 
 def test_tied_tensors_that_differ_are_refused(tmp_path):
     pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
-    tensors = foreign_tensors(pretrainer, huggingface, "pretraining")
+    tensors = HuggingFaceFolder.tensors_of(pretrainer, "pretraining")
     tensors["predictions.decoder.bias"] = tensors["predictions.bias"] + 1.0
     write_folder(tmp_path, tensors)
     with pytest.raises(ValueError, match="decoder.bias differs from predictions.bias"):

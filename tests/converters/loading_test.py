@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from albert_keras.converters import Checkpoint, huggingface, load_checkpoint
+from albert_keras.converters import find_checkpoint, load_checkpoint
 from albert_keras.converters.architecture import resize_vocabulary
-from albert_keras.converters.heads import head_of, known_heads
+from albert_keras.converters.heads import head_of
+from albert_keras.converters.huggingface import HuggingFaceFolder
 from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
@@ -20,7 +21,7 @@ GOOGLE = ["google_tf1_shared", "google_tf1_groups"]
 HUGGINGFACE = ["hf_shared", "hf_groups_gelu"]
 FINETUNED = [head for head in HEADS if head != "pretraining"]
 # Those that transformers has too.
-SHARED_HEADS = [head for head in FINETUNED if head in known_heads(huggingface)]
+SHARED_HEADS = [head for head in FINETUNED if head in HuggingFaceFolder.known_heads()]
 OPTIONS = {"sequence_classification": 11, "early_exit": 5, "token_classification": 7}
 
 
@@ -368,7 +369,7 @@ def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     config["architectures"] = ["AlbertModel"]
     (tmp_path / "config.json").write_text(json.dumps(config))
-    assert Checkpoint.find(tmp_path).head is None
+    assert find_checkpoint(tmp_path).head is None
 
 
 # === Models of `from_preset`, where the files are those of another library ===
@@ -384,5 +385,6 @@ def test_from_preset_of_files_of_another_library(fixtures):
     config = blocks.backbone.albert_config
     assert (config.attention, config.block_size) == ("block", 2)
     assert max_difference(blocks.get_weights(), model.get_weights()) == 0
-    with pytest.raises(ValueError, match="`dtype` and `tokenizer` .*: dropout"):
-        AlbertTextClassifier.from_preset(folder, dropout=0.5)
+    assert AlbertTextClassifier.from_preset(folder, dropout=0.5).dropout == 0.5
+    with pytest.raises(TypeError, match="no argument depth"):
+        AlbertTextClassifier.from_preset(folder, depth=5)

@@ -359,7 +359,7 @@ REFUSED = {
     "GGUF": ({"albert.gguf": ""}, "'.*albert.gguf' is of llama.cpp"),
     "Lightning": (
         {"epoch=3.ckpt": ""},
-        "'.*epoch=3.ckpt' is of a training program: .*torch.save",
+        "'.*epoch=3.ckpt' is of a training program: .*state dict",
     ),
     "another name": (
         {"albert.safetensors": "", "config.json": "{}"},

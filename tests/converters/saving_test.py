@@ -12,11 +12,11 @@ import safetensors.numpy
 
 from albert_keras.converters import (
     CHECKPOINT_FORMATS,
-    huggingface,
     load_checkpoint,
     save_checkpoint,
 )
-from albert_keras.converters.heads import head_of, known_heads
+from albert_keras.converters.heads import head_of
+from albert_keras.converters.huggingface import HuggingFaceFolder
 from albert_keras.converters.huggingface_head import MULTI_LABEL
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.tokenizers import (
@@ -43,7 +43,7 @@ KNOWN_HEADS = {
         *(None, "pretraining", "sequence_classification"),
         *("question_answering", "joint_question_answering", "multiple_choice"),
     ],
-    "huggingface": [None, *known_heads(huggingface)],
+    "huggingface": [None, *HuggingFaceFolder.known_heads()],
     "keras_hub": [None, "pretraining", "sequence_classification"],
 }
 
@@ -315,12 +315,3 @@ def test_only_a_model_of_the_format_is_replaced(tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="it holds no model"):
         save_checkpoint(model, folder, "huggingface")
-
-
-def test_values_that_a_format_leaves_out_are_a_warning(tmp_path):
-    model = make_model("sequence_classification", initializer_range=0.014, num_layers=1)
-    with pytest.warns(UserWarning, match="left out: 0.014"):
-        save_checkpoint(model, tmp_path / "hub", "keras_hub")
-    model.dropout = 0.4
-    with pytest.warns(UserWarning, match="left out: dropout=0.4"):
-        save_checkpoint(model, tmp_path / "google", "google")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters.hdf5_file import read_hdf5
-from albert_keras.converters.stored_tensors import as_weight, check_total_size
+from albert_keras.converters.stored_tensors import as_weight
 from tests.helpers import stored_arrays
 
 ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
@@ -43,12 +43,7 @@ def test_weights_are_floating_point_numbers(dtype):
         as_weight("bias", np.ones(3, dtype), "float32")
 
 
-def test_tensors_must_fit_their_file_together():
-    with pytest.raises(ValueError, match="'w.bin': 97 bytes in 96 bytes"):
-        check_total_size(97, 96, "w.bin")
-
-
-# === HDF5 files: intact, damaged, and with links and types that weights do not have ===
+# === HDF5 files: intact, with links, and with less than they state ===
 
 
 @pytest.fixture
@@ -67,13 +62,14 @@ def test_all_data_sets_are_found(file):
     assert (tensors.read("layer/kernel:0") == np.arange(15.0).reshape(3, 5)).all()
 
 
-def test_links_to_other_files_are_not_followed(file, tmp_path):
+def test_links_are_not_followed_and_objects_are_read_once(file, tmp_path):
     with h5py.File(tmp_path / "secret.h5", "w") as content:
         content["key"] = np.ones(3)
     with h5py.File(file, "a") as content:
         content["layer/out"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "/key")
-    with pytest.raises(ValueError, match="layer/out is a link"):
-        read_hdf5(file)
+        content["again"] = content["layer"]
+        content["layer/above"] = content["/"]
+    assert len(read_hdf5(file).shapes) == 2
 
 
 def test_numbers_in_other_files_are_not_read(file, tmp_path):
@@ -86,23 +82,9 @@ def test_numbers_in_other_files_are_not_read(file, tmp_path):
         read_hdf5(file)
 
 
-def test_two_names_of_a_data_set_are_refused(file):
-    with h5py.File(file, "a") as content:
-        content["again"] = content["layer"]
-    with pytest.raises(ValueError, match="is in the file under another name too"):
-        read_hdf5(file)
-
-
-def test_types_are_no_weights(file):
-    with h5py.File(file, "a") as content:
-        content["a_type"] = np.dtype("float32")
-    with pytest.raises(ValueError, match="a_type is neither a group nor a data set"):
-        read_hdf5(file)
-
-
 def test_more_than_the_file_holds_is_refused(file):
     with h5py.File(file, "a") as content:
         # Never written: a terabyte of zeros, if it were believed.
         content.create_dataset("zeros", (2**38,), "float32", chunks=(2**20,))
-    with pytest.raises(ValueError, match="zeros of shape .*1099511627776 bytes"):
+    with pytest.raises(ValueError, match="larger than the file.*10995116278.. bytes"):
         read_hdf5(file)

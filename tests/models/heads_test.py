@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import albert_keras as ak
-from albert_keras.converters import Checkpoint
+from albert_keras.converters import find_checkpoint
 from albert_keras.converters.heads import FOREIGN_HEADS, ForeignHead, head_of
 from albert_keras.converters.name_table import Row
 from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier, HeadSpec
@@ -60,7 +60,7 @@ def inputs_of_words():
 @pytest.mark.parametrize("format", ["keras", "google"])
 def test_new_head_is_saved_found_and_loaded(format, model, tmp_path):
     ak.save_checkpoint(model, tmp_path, format)
-    assert Checkpoint.find(tmp_path).head == "word_sense"
+    assert find_checkpoint(tmp_path).head == "word_sense"
     restored = ak.load_checkpoint(tmp_path, head="word_sense")
     assert type(restored) is WordSense
     assert restored.num_senses == 7
@@ -114,7 +114,7 @@ def test_subclasses_have_the_head_of_their_class(tmp_path):
     for format in ("keras", "huggingface"):
         folder = tmp_path / format
         ak.save_checkpoint(model, folder, format)
-        assert Checkpoint.find(folder).head == "sequence_classification"
+        assert find_checkpoint(folder).head == "sequence_classification"
         restored = ak.load_checkpoint(folder, head="sequence_classification")
         assert isinstance(restored, OwnClassifier) == (format == "keras")
         assert max_difference(restored.get_weights(), model.get_weights()) == 0.0

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.converters import google, load_checkpoint
+from albert_keras.converters import load_checkpoint
 from albert_keras.converters.heads import head_rows
 from albert_keras.converters.name_table import expand_rows
 from albert_keras.optimizers import Lamb
@@ -69,7 +69,7 @@ def test_five_steps_of_fit_equal_the_original(fixtures, name):
     assert np.abs(np.array(record.losses) - steps["losses"]).max() < 2e-5
     variables = {v.path: v for v in model.weights}
     rows = expand_rows(
-        google.BACKBONE_ROWS + head_rows(google, "pretraining"),
+        GoogleCheckpoint.backbone_rows + head_rows(GoogleCheckpoint, "pretraining"),
         model.backbone.albert_config,
     )
     compared = 0
