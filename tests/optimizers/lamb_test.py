@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import load_checkpoint
+from albert_keras.converters.google import GoogleCheckpoint
 from albert_keras.converters.heads import head_rows
 from albert_keras.converters.name_table import expand_rows
 from albert_keras.optimizers import Lamb
