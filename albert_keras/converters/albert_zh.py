@@ -32,7 +32,7 @@ class AlbertZh(google.GoogleCheckpoint):
         return prefix if prefix and PROJECTION in read_tensorflow(prefix) else None
 
     def read_config(self):
-        file = self.config_file()
+        file = self.find_config()
         stated = read_json(file)
         norm_order = stated.pop("ln_type", "postln")
         if norm_order != "postln":

@@ -170,7 +170,7 @@ class Checkpoint(abc.ABC):
         labels = options.get("labels")
         if labels is not None and not are_labels(labels, num_classes):
             warnings.warn(
-                f"`id2label` in '{self.files.with_name('config.json')}' does not name "
+                f"`id2label` in '{self.config_file}' does not name "
                 f"each of {num_classes} classes once. Their names are numbers instead.",
                 stacklevel=4,
             )

@@ -115,9 +115,9 @@ class GoogleCheckpoint(Checkpoint):
 
     def read_config(self):
         """Returns the `AlbertConfig` of the only `albert_config.json` or similar."""
-        return read_config_file(self.config_file())
+        return read_config_file(self.find_config())
 
-    def config_file(self):
+    def find_config(self):
         """Returns the path of the only config beside the files."""
         folders = self.config_folders()
         for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):

@@ -135,27 +135,52 @@ class HuggingFaceFolder(Checkpoint):
                     return file
         return None
 
+    @property
+    def config_file(self):
+        """The path of `config.json`."""
+        return self.files.with_name("config.json")
+
     @functools.cached_property
     def stated(self):
         """The content of `config.json`, a dict; empty if there is no such file."""
-        file = self.files.with_name("config.json")
-        return read_json(file) if file.is_file() else {}
+        return read_json(self.config_file) if self.config_file.is_file() else {}
 
     def read_config(self):
-        file = self.files.with_name("config.json")
+        """Returns the `AlbertConfig` of `config.json`."""
+        file, stated = self.config_file, self.stated
         if not file.is_file():
             raise FileNotFoundError(
                 f"A Hugging Face folder needs its config. Received: no {file}. "
                 f"Put `config.json` beside `{self.files.name}`, or pass `config`."
             )
-        return _read_config(self.stated, file)
+        for key, only in FIXED_CONFIG_VALUES.items():
+            received = stated.get(key)
+            if received is not None and received != only and (received or only):
+                raise ValueError(
+                    f"A Hugging Face folder must have {key}={only!r}: another value "
+                    f"changes what is computed. Received: {key}={shown(received)} in "
+                    f"'{file}'. Load the model with its own library."
+                )
+        named = {k: v for k, v in stated.items() if k in CONFIG_FORMAT.names}
+        known = named.keys() | FIXED_CONFIG_VALUES.keys() | IGNORED_CONFIG_NAMES
+        if unknown := stated.keys() - known:
+            warnings.warn(
+                f"'{file}' has keys that transformers' ALBERT does not read either; "
+                f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
+                stacklevel=6,
+            )
+        try:
+            config = CONFIG_FORMAT.read(named)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{error} It is the config in '{file}'.") from error
+        _check_groups(config)
+        return config
 
     @functools.cached_property
     def stated_head(self):
         """The head of the class that `config.json` names, or `None`."""
         stated = self.stated.get("architectures") or []
-        file = self.files.with_name("config.json")
-        check_json(stated, [str], file, "architectures")
+        check_json(stated, [str], self.config_file, "architectures")
         # The class decides, since the tensors of three classes have the same names.
         for name in stated:
             for head, foreign in heads.FOREIGN_HEADS.items():
@@ -206,32 +231,6 @@ class HuggingFaceFolder(Checkpoint):
             pooler = "albert.pooler"
             tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
         write_safetensors(folder / "model.safetensors", tensors)
-
-
-def _read_config(stated, file):
-    """Returns the `AlbertConfig` of the content of a `config.json`."""
-    for key, only in FIXED_CONFIG_VALUES.items():
-        received = stated.get(key)
-        if received is not None and received != only and (received or only):
-            raise ValueError(
-                f"A Hugging Face folder must have {key}={only!r}: another value changes "
-                f"what is computed. Received: {key}={shown(received)} in '{file}'. Load "
-                "the model with its own library."
-            )
-    named = {key: value for key, value in stated.items() if key in CONFIG_FORMAT.names}
-    unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
-    if unknown:
-        warnings.warn(
-            f"'{file}' has keys that transformers' ALBERT does not read either; "
-            f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
-            stacklevel=6,
-        )
-    try:
-        config = CONFIG_FORMAT.read(named)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{error} It is the config in '{file}'.") from error
-    _check_groups(config)
-    return config
 
 
 def _check_groups(config):
