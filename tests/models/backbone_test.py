@@ -18,7 +18,6 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_model_test,
 )
 
 INPUTS = make_inputs()
@@ -27,22 +26,6 @@ SHAPES = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}
 
 def make_backbone(dtype=None, **overrides):
     return AlbertBackbone(**make_config(**overrides).to_dict(), dtype=dtype)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        {},
-        {"num_groups": 2, "sharing": "attention", "activation": "gelu"},
-        {"num_layers": 2, "sharing": "none", "embedding_dim": 28, "activation": "relu"},
-    ],
-    ids=["albert", "groups", "bert"],
-)
-def test_one_result_however_used(overrides, tmp_path):
-    run_model_test(
-        lambda **dtype: make_backbone(**dtype, **overrides), INPUTS, SHAPES, tmp_path
-    )
 
 
 def test_arguments_are_those_of_keras_hub_and_then_ours():

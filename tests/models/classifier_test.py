@@ -1,12 +1,14 @@
 """The text classifier: strings, presets, and losses that fit its outputs."""
 
+import functools
+
 import keras
 import keras_hub
 import numpy as np
 import pytest
 from keras import losses
 
-from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.models import AlbertTextClassifier
 from albert_keras.models.classes import (
     accuracy_of,
     reads_logits,
@@ -14,18 +16,14 @@ from albert_keras.models.classes import (
 )
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from albert_keras.train_step.losses import SmoothedCrossentropy
-from tests.helpers import make_config, make_inputs, max_difference
+from tests.helpers import max_difference
+from tests.models.small_models import INPUTS, make_model
 
-INPUTS = make_inputs()
+make_classifier = functools.partial(make_model, AlbertTextClassifier, num_classes=11)
 GOOD = ["a good film", "good acting, good fun", "such a good plot", "fun and good"]
 BAD = ["a dull film", "dull acting, no fun", "such a dull plot", "long and dull"]
 TEXTS = GOOD + BAD
 LABELS = [1] * len(GOOD) + [0] * len(BAD)
-
-
-def make_classifier(dtype=None, num_classes=11, **arguments):
-    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict(), dtype=dtype)
-    return AlbertTextClassifier(backbone, num_classes=num_classes, **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +42,6 @@ def test_dropout_is_before_the_dense_layer():
     assert change > 1e-4
     still = make_classifier(dropout=0.0)
     assert max_difference(still(INPUTS, training=True), still(INPUTS)) < 1e-7
-
-
-def test_no_class_is_refused():
-    with pytest.raises(ValueError, match="at least 1.*num_classes=0"):
-        make_classifier(num_classes=0)
 
 
 @pytest.mark.parametrize(
@@ -103,14 +96,17 @@ def test_weights_of_examples_change_the_loss_and_not_the_accuracy():
     assert plain[0] != weighted[0]
 
 
-def test_other_activations_are_refused():
-    with pytest.raises(ValueError, match="linear, softmax, sigmoid. .*=.?tanh"):
-        make_classifier(activation="tanh")
-
-
-def test_softmax_of_one_class_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes.*num_classes=1"):
-        make_classifier(num_classes=1, activation="softmax")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_classes": 0}, "at least 1.*num_classes=0"),
+        ({"activation": "tanh"}, "linear, softmax, sigmoid. .*=.?tanh"),
+        ({"num_classes": 1, "activation": "softmax"}, "at least 2 .*num_classes=1"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        make_classifier(**options)
 
 
 @pytest.mark.slow

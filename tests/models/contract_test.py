@@ -1,49 +1,69 @@
-"""Every head gives one result, however it is called, saved or loaded."""
+"""Every model gives one result, however it is called, saved or loaded."""
 
 import functools
 
 import pytest
 
-from tests.helpers import run_model_test
-from tests.models import (
-    classifier_test,
-    early_exit_classifier_test,
-    joint_question_answerer_test,
-    masked_lm_test,
-    multiple_choice_test,
-    pretrainer_test,
-    question_answerer_test,
-    token_classifier_test,
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertEarlyExitClassifier,
+    AlbertJointQuestionAnswerer,
+    AlbertMaskedLM,
+    AlbertMultipleChoice,
+    AlbertPretrainer,
+    AlbertQuestionAnswerer,
+    AlbertTextClassifier,
+    AlbertTextEmbedder,
+    AlbertTokenClassifier,
 )
+from tests.helpers import make_config, run_model_test
+from tests.models.small_models import ANSWERS, CHOICES, INPUTS, WORDS, make_model
 
+TOKENS = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}
 SPANS = {"start_logits": (5, 13), "end_logits": (5, 13)}
-WORDS, PAIRS = {"mlm_logits": (5, 6, 61)}, {"sop_logits": (5, 2)}
-# Module, the options of its function, and the shapes of the outputs.
+LOGITS, PAIRS = {"mlm_logits": (5, 6, 61)}, {"sop_logits": (5, 2)}
+EXITS = {"exit_rule": {"name": "patience", "patience": 3}, "fields": {"num_layers": 2}}
+# Class, options, inputs, and the shapes of the outputs.
 HEADS = {
-    "make_classifier": (classifier_test, {}, (5, 11)),
-    "make_classifier, of numbers": (classifier_test, {"num_classes": 1}, (5, 1)),
-    "make_model": (
-        early_exit_classifier_test,
-        {"exit_rule": {"name": "patience", "patience": 3}, "fields": {"num_layers": 2}},
-        (5, 7),
-    ),
-    "make_tagger": (token_classifier_test, {}, (5, 13, 7)),
-    "make_answerer": (question_answerer_test, {}, SPANS),
-    "make_answerer, joint": (
-        joint_question_answerer_test,
-        {},
+    "classes": (AlbertTextClassifier, {"num_classes": 11}, INPUTS, (5, 11)),
+    "numbers": (AlbertTextClassifier, {"num_classes": 1}, INPUTS, (5, 1)),
+    "exits": (AlbertEarlyExitClassifier, {"num_classes": 7, **EXITS}, INPUTS, (5, 7)),
+    "tags": (AlbertTokenClassifier, {"num_classes": 7}, INPUTS, (5, 13, 7)),
+    "answers": (AlbertQuestionAnswerer, {}, INPUTS, SPANS),
+    "answers, joint": (
+        *(AlbertJointQuestionAnswerer, {}, ANSWERS),
         {**SPANS, "answerability_logits": (5, 1)},
     ),
-    "make_chooser": (multiple_choice_test, {}, (3, 4)),
-    "make_masked_lm": (masked_lm_test, {}, (5, 4, 61)),
-    "make_pretrainer": (pretrainer_test, {}, WORDS | PAIRS),
-    "make_pretrainer, of words": (pretrainer_test, {"num_pair_classes": 0}, WORDS),
+    "choices": (AlbertMultipleChoice, {}, CHOICES, (3, 4)),
+    "words": (AlbertMaskedLM, {}, WORDS, (5, 6, 61)),
+    "words and pairs": (AlbertPretrainer, {}, WORDS, LOGITS | PAIRS),
+    "words alone": (AlbertPretrainer, {"num_pair_classes": 0}, WORDS, LOGITS),
+    "vectors, cut": (
+        *(AlbertTextEmbedder, {"dense_dim": 17, "dimensions": 11}, INPUTS),
+        (5, 11),
+    ),
+    "vectors": (AlbertTextEmbedder, {"pooling_mode": "max"}, INPUTS, (5, 28)),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HEADS)
 def test_one_result_however_used(name, tmp_path):
-    module, options, shapes = HEADS[name]
-    make = functools.partial(getattr(module, name.partition(",")[0]), **options)
-    run_model_test(make, module.INPUTS, shapes, tmp_path)
+    kind, options, inputs, shapes = HEADS[name]
+    make = functools.partial(make_model, kind, **options)
+    run_model_test(make, inputs, shapes, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"num_groups": 2, "sharing": "attention", "activation": "gelu"},
+        {"num_layers": 2, "sharing": "none", "embedding_dim": 28, "activation": "relu"},
+    ],
+    ids=["albert", "groups", "bert"],
+)
+def test_one_result_of_a_backbone(fields, tmp_path):
+    make = functools.partial(AlbertBackbone, **make_config(**fields).to_dict())
+    run_model_test(make, INPUTS, TOKENS, tmp_path)

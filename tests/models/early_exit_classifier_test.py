@@ -10,21 +10,16 @@ from albert_keras.models import (
     AlbertEarlyExitClassifier,
     AlbertTextClassifier,
 )
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from tests.helpers import make_config, max_difference, randomize
+from tests.models.small_models import INPUTS, make_model
 
-INPUTS = make_inputs()
 LABELS = np.array([1, 0, 6, 3, 3])
 
 
-def make_model(num_classes=7, dtype=None, fields=(), **options):
-    config = make_config(**{"num_layers": 4, **dict(fields)})
-    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
-    return AlbertEarlyExitClassifier(backbone, num_classes, **options)
+def make_exits(num_classes=7, fields=(), **options):
+    fields = {"num_layers": 4, **dict(fields)}
+    options = {"num_classes": num_classes, "fields": fields, **options}
+    return make_model(AlbertEarlyExitClassifier, **options)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ def make_model(num_classes=7, dtype=None, fields=(), **options):
     ids=["shared", "unshared", "groups"],
 )
 def test_an_exit_is_the_classifier_cut_after_its_layer(fields):
-    model = randomize(make_model(fields=fields))
+    model = randomize(make_exits(fields=fields))
     logits = np.array(model.exit_logits(INPUTS))
     assert logits.shape == (5, 4, 7)
     assert max_difference(logits[:, -1], model(INPUTS)) < 1e-5
@@ -45,7 +40,7 @@ def test_an_exit_is_the_classifier_cut_after_its_layer(fields):
 
 
 def test_the_loss_is_weighted_by_depth_and_metrics_are_of_the_last_exit():
-    model = randomize(make_model(dropout=0.0))
+    model = randomize(make_exits(dropout=0.0))
     model.compile(run_eagerly=True)
     logits = np.array(model.exit_logits(INPUTS))
     log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
@@ -65,7 +60,7 @@ def test_micro_batches_take_the_same_step(num_classes):
     weights = []
     for micro_batches in (1, 2):
         keras.utils.set_random_seed(3)
-        model = randomize(make_model(num_classes, dropout=0.0))
+        model = randomize(make_exits(num_classes, dropout=0.0))
         start = model.exit_heads.get_weights()
         model.compile(SGD(0.1), micro_batches=micro_batches, run_eagerly=True)
         model.train_on_batch(INPUTS, LABELS, sample_weight=np.arange(5.0))
@@ -100,7 +95,7 @@ def test_exits_are_trained_on_a_finished_classifier_which_stays():
 
 def test_full_depth_is_a_classifier():
     labels = [*"abcdefg"]
-    model = randomize(make_model(dropout=0.2, labels=labels))
+    model = randomize(make_exits(dropout=0.2, labels=labels))
     classifier = model.to_classifier()
     assert type(classifier) is AlbertTextClassifier
     assert classifier.backbone is model.backbone
@@ -110,6 +105,6 @@ def test_full_depth_is_a_classifier():
 
 def test_one_layer_and_no_class_are_refused():
     with pytest.raises(ValueError, match="2 layers. .*num_classes=7, num_layers=1"):
-        make_model(fields={"num_layers": 1})
+        make_exits(fields={"num_layers": 1})
     with pytest.raises(ValueError, match="num_classes=0"):
-        make_model(0)
+        make_exits(0)

@@ -4,31 +4,22 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.models import AlbertBackbone, AlbertJointQuestionAnswerer
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
+from albert_keras.models import AlbertJointQuestionAnswerer
+from tests.helpers import max_difference, randomize
+from tests.models.small_models import (
+    ALLOWED,
+    ANSWERS,
+    INPUTS,
+    SPAN_INPUTS,
+    STARTS,
+    make_model,
 )
-
-BACKBONE_INPUTS = make_inputs()
-# Not on a question of three pieces, of which the last is [SEP].
-ALLOWED = BACKBONE_INPUTS["padding_mask"] * ~np.isin(np.arange(13), [1, 2, 3])
-SPAN_INPUTS = {**BACKBONE_INPUTS, "answer_mask": ALLOWED.astype("int32")}
-STARTS = np.array([4, 0, 5, 4, 0], "int32")
-INPUTS = {**SPAN_INPUTS, "start_positions": STARTS}
-
-
-def make_answerer(dtype=None, **arguments):
-    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict(), dtype=dtype)
-    return AlbertJointQuestionAnswerer(backbone, **arguments)
 
 
 @pytest.fixture(scope="module")
 def answerer():
     keras.utils.set_random_seed(3)
-    return randomize(make_answerer())
+    return randomize(make_model(AlbertJointQuestionAnswerer))
 
 
 def softmax(x):
@@ -47,7 +38,7 @@ def masked(logits, allowed):
 def reference(answerer):
     """Returns logits of starts, of ends given each of the starts, and of no answer."""
     weights = {v.path: v.numpy().astype("float64") for v in answerer.weights}
-    tokens = answerer.backbone(BACKBONE_INPUTS)["sequence_output"]
+    tokens = answerer.backbone(INPUTS)["sequence_output"]
     tokens = np.array(tokens).astype("float64")
     start = masked(dense(tokens, weights, "start_logits/dense/")[..., 0], ALLOWED)
     ends = []
@@ -73,7 +64,7 @@ def test_outputs_equal_the_original(answerer):
         "end_logits": ends[np.arange(5), STARTS],
         "answerability_logits": no_answer,
     }
-    received = {name: np.array(value) for name, value in answerer(INPUTS).items()}
+    received = {name: np.array(value) for name, value in answerer(ANSWERS).items()}
     for name in ("start_logits", "end_logits"):
         assert (received[name][ALLOWED == 0] == np.float32(-1e30)).all()
         received[name], expected[name] = (
@@ -116,15 +107,14 @@ def test_masked_positions_are_not_chosen_before_all_others(num_allowed, answerer
 
 
 def test_loss_is_half_the_sum_of_three_cross_entropies():
-    answerer = make_answerer()
-    answerer.compile()
+    answerer = make_model(AlbertJointQuestionAnswerer)
     assert not [v.path for v in answerer.trainable_variables if "pooler" in v.path]
     labels = {
         "start_logits": STARTS,
         "end_logits": np.array([5, 0, 5, 4, 0]),
         "answerability_logits": np.array([0, 1, 0, 0, 1]),
     }
-    logits = {name: np.array(x, "float64") for name, x in answerer(INPUTS).items()}
+    logits = {name: np.array(x, "float64") for name, x in answerer(ANSWERS).items()}
     of_positions = [
         -np.log(softmax(logits[name])[np.arange(5), labels[name]]).mean()
         for name in ("start_logits", "end_logits")
@@ -132,11 +122,11 @@ def test_loss_is_half_the_sum_of_three_cross_entropies():
     signs = 1 - 2 * labels["answerability_logits"]
     of_answers = np.log1p(np.exp(signs * logits["answerability_logits"][:, 0])).mean()
     expected = (sum(of_positions) + of_answers) / 2
-    logs = answerer.evaluate(INPUTS, labels, batch_size=3, return_dict=True, verbose=0)
+    logs = answerer.evaluate(ANSWERS, labels, batch_size=3, return_dict=True, verbose=0)
     assert logs["loss"] == pytest.approx(expected, rel=1e-5)
     assert {f"{name}_accuracy" for name in labels} <= logs.keys()
     labels["answerability_logits"] = np.array([[0.0], [1.0], [0.0], [0.0], [1.0]])
-    loss = answerer.compute_loss(INPUTS, labels, answerer(INPUTS))
+    loss = answerer.compute_loss(ANSWERS, labels, answerer(ANSWERS))
     assert float(loss) == pytest.approx(expected, rel=1e-5)
 
 

@@ -2,34 +2,19 @@
 
 import keras
 import keras_hub
-import numpy as np
 import pytest
 
 import albert_keras as ak
-from albert_keras.models import AlbertBackbone, AlbertMaskedLM, AlbertPretrainer
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from albert_keras.models import AlbertMaskedLM, AlbertPretrainer
+from tests.helpers import max_difference, randomize
+from tests.models.small_models import WORDS as INPUTS
+from tests.models.small_models import make_model
 from tests.tasks.task_checks import make_backbone, make_tokenizer
-
-INPUTS = {**make_inputs(), "mask_positions": np.array([[1, 3, 0, 4]] * 5, "int32")}
-
-
-def make_masked_lm(dtype=None):
-    return AlbertMaskedLM(AlbertBackbone(**make_config().to_dict(), dtype=dtype))
-
-
-@pytest.fixture(scope="module")
-def pretrainer():
-    backbone = AlbertBackbone(**make_config().to_dict())
-    return randomize(AlbertPretrainer(backbone, num_pair_classes=3))
 
 
 @pytest.mark.parametrize("format", ["keras", "huggingface"])
-def test_head_of_a_pretrainer(format, pretrainer, tmp_path):
+def test_head_of_a_pretrainer(format, tmp_path):
+    pretrainer = randomize(make_model(AlbertPretrainer, num_pair_classes=3))
     ak.save_checkpoint(pretrainer, tmp_path, format)
     masked_lm = AlbertMaskedLM.from_preset(tmp_path)
     expected = pretrainer(INPUTS)["mlm_logits"]
@@ -37,7 +22,7 @@ def test_head_of_a_pretrainer(format, pretrainer, tmp_path):
 
 
 def test_saved_in_every_format(tmp_path):
-    model = randomize(make_masked_lm())
+    model = randomize(make_model(AlbertMaskedLM))
     for format in ("keras", "huggingface"):
         ak.save_checkpoint(model, tmp_path / format, format)
     saved = ak.load_checkpoint(tmp_path / "keras")

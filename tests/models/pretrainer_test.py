@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.models import AlbertPretrainer
 from albert_keras.models.data_checks import check_data
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from tests.helpers import max_difference, randomize
+from tests.models.small_models import WORDS as INPUTS
+from tests.models.small_models import make_model
 
 RANDOM = np.random.default_rng(5)
-INPUTS = {**make_inputs(), "mask_positions": RANDOM.integers(0, 6, (5, 6), "int32")}
 LABELS = {
     "mlm_logits": RANDOM.integers(0, 61, (5, 6)),
     "sop_logits": RANDOM.integers(0, 2, 5),
@@ -25,14 +21,8 @@ WEIGHTS = {
 }
 
 
-def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
-    config = make_config(**{"num_layers": 1, **overrides})
-    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
-    return AlbertPretrainer(backbone, num_pair_classes=num_pair_classes)
-
-
 def test_logits_are_those_of_the_positions_asked_for():
-    pretrainer = randomize(make_pretrainer())
+    pretrainer = randomize(make_model(AlbertPretrainer))
     everywhere = np.tile(np.arange(13), (5, 1))
     full = pretrainer({**INPUTS, "mask_positions": everywhere})["mlm_logits"]
     rows = np.arange(5)[:, np.newaxis]
@@ -41,7 +31,7 @@ def test_logits_are_those_of_the_positions_asked_for():
 
 
 def test_gradient_enters_the_table_from_both_ends():
-    pretrainer = randomize(make_pretrainer())
+    pretrainer = randomize(make_model(AlbertPretrainer))
     inputs = {**INPUTS, "token_ids": INPUTS["token_ids"] % 40}
     table = pretrainer.backbone.token_embedding.embeddings
     with tf.GradientTape() as tape:
@@ -55,7 +45,7 @@ def test_gradient_enters_the_table_from_both_ends():
 
 
 def test_pair_head_reads_the_pooled_output_without_dropout():
-    pretrainer = randomize(make_pretrainer())
+    pretrainer = randomize(make_model(AlbertPretrainer))
     inputs = {name: INPUTS[name] for name in pretrainer.backbone.input}
     pooled = pretrainer.backbone(inputs)["pooled_output"]
     kernel, bias = pretrainer.pair_head.get_weights()
@@ -72,7 +62,7 @@ def cross_entropy(logits, labels):
 
 
 def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
-    pretrainer = randomize(make_pretrainer())
+    pretrainer = randomize(make_model(AlbertPretrainer))
     logs = pretrainer.evaluate(
         INPUTS, LABELS, sample_weight=WEIGHTS, return_dict=True, verbose=0
     )
@@ -85,7 +75,7 @@ def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
 
 
 def test_text_must_be_pairs_if_there_is_a_head_for_them():
-    model = make_pretrainer()
+    model = make_model(AlbertPretrainer)
     # Any callable may be a preprocessor.
     model.preprocessor = lambda texts: INPUTS
     with pytest.raises(

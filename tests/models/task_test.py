@@ -142,19 +142,12 @@ def test_given_arguments_replace_the_defaults(head):
     config = model.get_compile_config()
     assert config[used]
     assert not config[unused]
+    answers = (AlbertQuestionAnswerer, AlbertJointQuestionAnswerer)
+    expected = dict.fromkeys(model.output, 0.5) if head in answers else None
+    assert config["loss_weights"] == expected
     model.compile("sgd", metrics=None)
     assert isinstance(model.optimizer, keras.optimizers.SGD)
     assert not any(model.get_compile_config()[name] for name in names)
-
-
-@pytest.mark.parametrize("head", [*HEADS, AlbertJointQuestionAnswerer])
-def test_losses_weigh_a_half_each_in_question_answering_only(head):
-    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict())
-    model = head(backbone, **HEADS.get(head, {}))
-    model.compile()
-    answers = (AlbertQuestionAnswerer, AlbertJointQuestionAnswerer)
-    expected = dict.fromkeys(model.output, 0.5) if head in answers else None
-    assert model.get_compile_config()["loss_weights"] == expected
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """The embedder: pooling, dense layer, dimensions, prompts, keras-hub's interface."""
 
+import functools
+
 import keras
 import keras_hub
 import numpy as np
@@ -7,21 +9,11 @@ import pytest
 
 import albert_keras as ak
 from albert_keras.models import AlbertBackbone, AlbertTextEmbedder
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-    run_model_test,
-)
+from tests.helpers import max_difference, randomize
+from tests.models.small_models import INPUTS, make_model
 
-INPUTS = make_inputs()
+make_embedder = functools.partial(make_model, AlbertTextEmbedder)
 TEXTS = ["a charming film", "", "The soup was warm."]
-
-
-def make_embedder(dtype=None, **options):
-    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict(), dtype=dtype)
-    return AlbertTextEmbedder(backbone, **options)
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +22,6 @@ def shipped():
     backbone = AlbertBackbone.from_preset("albert_nano_en")
     preprocessor = ak.AlbertTextEmbedderPreprocessor.from_preset("albert_nano_en")
     return AlbertTextEmbedder(backbone, preprocessor, dense_dim=7, prompts=prompts)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "size"),
-    [({"dense_dim": 17, "dimensions": 11}, 11), ({"pooling_mode": "max"}, 28)],
-)
-def test_one_result_however_used(options, size, tmp_path):
-    run_model_test(
-        lambda **dtype: make_embedder(**options, **dtype), INPUTS, (5, size), tmp_path
-    )
 
 
 @pytest.mark.parametrize("mode", ["mean", "cls", "max"])
@@ -84,10 +65,6 @@ def test_a_model_is_cut_on_its_backbone():
 def test_wrong_arguments_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         make_embedder(**options)
-
-
-def test_output_is_float32_under_mixed_precision():
-    assert make_embedder(dtype="mixed_bfloat16")(INPUTS).dtype == "float32"
 
 
 def test_prompts_stand_before_texts(shipped):
