@@ -159,7 +159,7 @@ def _run_transformers(checkpoint, model, inputs, outputs):
 def _run_keras_hub(checkpoint, head, inputs):
     if not isinstance(checkpoint, keras.Model):
         options = {} if head is None else {"preprocessor": None}
-        model_class = keras_hub.model_classes()[head]
+        model_class = keras_hub.MODEL_CLASSES[head]
         checkpoint = model_class.from_preset(str(checkpoint), **options)
     outputs = checkpoint(inputs)
     return {"mlm_logits": outputs} if head == "pretraining" else _as_dict(outputs)

@@ -52,13 +52,9 @@ class AlbertZh(google.GoogleCheckpoint):
         """Returns the `StoredTensors`, with the product of the two tables."""
         tensors = super().read_tensors()
         shapes = dict(tensors.shapes)
-        table, projection = shapes.get(TOKEN_TABLE), shapes.pop(PROJECTION)
-        if table is None or not len(table) == len(projection) == 2:
-            raise ValueError(
-                "A token table and its projection must be matrices. Received: "
-                f"'{self}': {TOKEN_TABLE} {table}, {PROJECTION} {projection}."
-            )
-        shapes[TOKEN_TABLE] = (table[0], projection[1])
+        projection = shapes.pop(PROJECTION)
+        if table := shapes.get(TOKEN_TABLE):
+            shapes[TOKEN_TABLE] = (table[0], projection[-1])
 
         def read(name):
             if name == TOKEN_TABLE:

@@ -24,7 +24,6 @@ class ForeignHead:
         architectures: Names of transformers' classes; the first one is written.
         dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
             first one, and maybe another one that is read if it is null.
-        keras_hub_class: str. Name of keras-hub's model class.
     """
 
     google: tuple = ()
@@ -34,7 +33,6 @@ class ForeignHead:
     served: tuple = ()
     architectures: tuple = ()
     dropout_keys: tuple = ()
-    keras_hub_class: str | None = None
 
 
 _GOOGLE_CLASSIFIER = (
@@ -62,7 +60,6 @@ FOREIGN_HEADS = {
             Row("mlm_head/output_bias", "mlm/output_bias"),
         ),
         architectures=("AlbertForPreTraining", "AlbertForMaskedLM"),
-        keras_hub_class="AlbertMaskedLM",
     ),
     "sequence_classification": ForeignHead(
         google=_GOOGLE_CLASSIFIER,
@@ -72,7 +69,6 @@ FOREIGN_HEADS = {
         served=dense_rows("transfer/dense", "logits"),
         architectures=("AlbertForSequenceClassification",),
         dropout_keys=("classifier_dropout_prob",),
-        keras_hub_class="AlbertTextClassifier",
     ),
     "token_classification": ForeignHead(
         huggingface=torch_dense("classifier", "logits"),

@@ -18,7 +18,6 @@ from albert_keras.converters import stored_tensors
 from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
-from albert_keras.converters.heads import FOREIGN_HEADS
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -70,13 +69,12 @@ BACKBONE_ROWS = (
 MASKED_WORDS_EPSILON = 1e-5
 
 
-def model_classes():
-    """Returns a dict from each head, or `None`, to keras-hub's class."""
-    names = {head: foreign.keras_hub_class for head, foreign in FOREIGN_HEADS.items()}
-    return {
-        None: keras_hub.models.AlbertBackbone,
-        **{h: getattr(keras_hub.models, name) for h, name in names.items() if name},
-    }
+# By head, `None` for a backbone.
+MODEL_CLASSES = {
+    None: keras_hub.models.AlbertBackbone,
+    "pretraining": keras_hub.models.AlbertMaskedLM,
+    "sequence_classification": keras_hub.models.AlbertTextClassifier,
+}
 
 
 class KerasHubModel(Checkpoint):
@@ -90,8 +88,8 @@ class KerasHubModel(Checkpoint):
     @classmethod
     def of_model(cls, model):
         """Returns the checkpoint of a model in memory."""
-        if not isinstance(model, tuple(model_classes().values())):
-            names = ", ".join(c.__name__ for c in model_classes().values())
+        if not isinstance(model, tuple(MODEL_CLASSES.values())):
+            names = ", ".join(c.__name__ for c in MODEL_CLASSES.values())
             raise ValueError(
                 f"A model to convert must be one of keras-hub's {names}. "
                 f"Received: {type(model).__name__}."
@@ -119,7 +117,7 @@ class KerasHubModel(Checkpoint):
         """The head of the model or of the preset's task, or `None`."""
         names = {
             keras.saving.get_registered_name(model_class): head
-            for head, model_class in model_classes().items()
+            for head, model_class in MODEL_CLASSES.items()
         }
         if self.folder is None:
             return names.get(keras.saving.get_registered_name(type(self.files)))
@@ -190,7 +188,7 @@ class KerasHubModel(Checkpoint):
             stored_tensors.check_bias("num_classes", num_classes, tensors, task_file)
             options["num_classes"] = num_classes
         with stored_tensors.readable(task_file, *HDF5_ERRORS):
-            model = model_classes()[head](model, **options, compile=False)
+            model = MODEL_CLASSES[head](model, **options, compile=False)
             model.load_task_weights(task_file)
         return model
 
@@ -238,10 +236,10 @@ def _make_hub_model(model, head, backbone, tokenizer):
         names = ("num_classes", "dropout", "activation")
         options = {name: getattr(model, name) for name in names}
     if tokenizer is not None:
-        options["preprocessor"] = model_classes()[head].preprocessor_cls(
+        options["preprocessor"] = MODEL_CLASSES[head].preprocessor_cls(
             _own_tokenizer(tokenizer), sequence_length=backbone.max_sequence_length
         )
-    return model_classes()[head](backbone, **options)
+    return MODEL_CLASSES[head](backbone, **options)
 
 
 def _warn_of_masked_words(left_out):

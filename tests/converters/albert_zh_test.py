@@ -154,7 +154,7 @@ def test_passed_config_has_the_original_sizes(tensors, tmp_path):
 
 def test_projection_without_a_table_is_refused(tensors, tmp_path):
     tensors = {k: v for k, v in tensors.items() if not k.endswith("word_embeddings")}
-    with pytest.raises(ValueError, match="word_embeddings None, .*_2"):
+    with pytest.raises(ValueError, match="missing: embedding/token_embedding"):
         load_checkpoint(write(tmp_path, tensors))
 
 
