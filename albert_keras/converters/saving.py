@@ -2,6 +2,7 @@
 
 import pathlib
 import warnings
+from fnmatch import fnmatch
 
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of
@@ -11,24 +12,16 @@ from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
-_PRESET_FILES = (
+CHECKPOINT_FORMATS = (
+    *("keras", "keras_hub", "google", "huggingface", "sentence-transformers"),
+)
+# Files of all formats. Only these are replaced.
+_FILES = (
     *("config.json", "metadata.json", "model.weights.h5", "task.json"),
     *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
-)
-_VOCABULARY_FILES = ("spiece.model", "vocab.txt")
-# Files of each format. Only these are replaced.
-CHECKPOINT_FORMATS = {
-    "keras": _PRESET_FILES,
-    "keras_hub": _PRESET_FILES,
-    "google": ("albert_config.json", "model.ckpt-best.*", *_VOCABULARY_FILES),
-    "huggingface": (
-        *("config.json", "model.safetensors", "tokenizer.json"),
-        *("tokenizer_config.json", *_VOCABULARY_FILES),
-    ),
-}
-CHECKPOINT_FORMATS["sentence-transformers"] = (
-    *CHECKPOINT_FORMATS["huggingface"],
-    *("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"),
+    *("albert_config.json", "model.ckpt-best.*", "spiece.model", "vocab.txt"),
+    *("model.safetensors", "tokenizer_config.json", "modules.json"),
+    *("sentence_bert_config.json", "config_sentence_transformers.json"),
     *("1_Pooling", "2_Dense", "[23]_Normalize"),
 )
 
@@ -105,12 +98,8 @@ def check_replaceable(path, format):
         )
     if not path.is_dir() or not any(path.iterdir()):
         return
-    patterns = CHECKPOINT_FORMATS[format]
-    others = sorted(
-        file.name
-        for file in path.iterdir()
-        if not any(file.match(pattern) for pattern in patterns)
-    )
+    names = sorted(file.name for file in path.iterdir())
+    others = [name for name in names if not any(fnmatch(name, each) for each in _FILES)]
     try:
         found = find_checkpoint(path).source
     except (FileNotFoundError, ValueError):
