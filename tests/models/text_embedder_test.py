@@ -67,6 +67,10 @@ def test_wrong_arguments_are_refused(options, message):
         make_embedder(**options)
 
 
+def test_output_is_float32_under_mixed_precision():
+    assert make_embedder(dtype="mixed_bfloat16")(INPUTS).dtype == "float32"
+
+
 def test_prompts_stand_before_texts(shipped):
     encode = shipped.encode_text
     assert max_difference(encode(TEXTS), shipped.predict(TEXTS)) == 0.0
