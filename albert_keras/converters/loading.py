@@ -144,10 +144,10 @@ def load_config(path, source=None):
 
 
 def read_model(cls, preset, load_weights, options):
-    """Returns a model of a class; see `LoadsByName.from_preset`, which calls this.
+    """Returns a model of a class; see `AlbertModel.from_preset`, which calls this.
 
     Args:
-        cls: Class of the model, a `LoadsByName`.
+        cls: Class of the model, an `AlbertModel`.
         preset, load_weights: As of `from_preset`.
         options: Dict of its other arguments.
     """

@@ -1,5 +1,7 @@
 """ALBERT encoder."""
 
+import pkgutil
+
 import keras
 import keras_hub
 from keras import ops
@@ -9,8 +11,12 @@ from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
-from albert_keras.presets.hub import LoadsByName
+from albert_keras.presets.hub import SavesByName
+from albert_keras.presets.shipped import SHIPPED_MODELS
 
+_PRESETS = {name: {"metadata": about} for name, about in SHIPPED_MODELS.items()}
+# Imported later, since it needs models.
+_READER = "albert_keras.converters.loading:read_model"
 # Names of the axes of inputs, by the number of axes or the input's name, for JAX.
 _AXES = {
     **{1: "(batch)", 2: "(batch, length)", 3: "(batch, choices, length)"},
@@ -18,11 +24,38 @@ _AXES = {
 }
 
 
-class ExportsAnyLength:
-    """Mixin of Keras models: on JAX, `export` writes a program for any length too."""
+class AlbertModel(SavesByName):
+    """Mixin of keras-hub's models, for models by name and exports on JAX."""
+
+    # keras-hub's public attribute with the known names.
+    presets = _PRESETS
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **kwargs):
+        """Loads a model from a preset, or from a checkpoint of another library.
+
+        Args:
+            preset: str or path. A folder of a preset, of a run, or of files that
+                `load_checkpoint` reads; a name such as `albert_base_v2`; or an address
+                such as `hf://USER/MODEL`. See `albert_keras.presets.hub.local_files`.
+            load_weights: bool. `False` gives random weights of the preset's shape.
+            **kwargs: Arguments of the class that replace saved ones. If `num_classes`
+                differs from the files, the head is new. Models with a head also take
+                `tokenizer`, as `load_checkpoint`. All classes take `attention="block"`
+                and the other fields of `AlbertConfig` about attention.
+
+        Raises:
+            ValueError: If the preset is unknown (the message lists the names), if its
+                files are damaged or contradict each other.
+            TypeError: If an argument is unknown.
+        """
+        return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
 
     def export(self, filepath, format="tf_saved_model", **kwargs):
-        """Writes the model for inference on features; see `keras.Model.export`."""
+        """Writes the model for inference on features; see `keras.Model.export`.
+
+        On JAX too, the program takes rows of any length.
+        """
         if keras.config.backend() == "jax" and format == "tf_saved_model":
             inputs = self.input.items()
             # By default each input could have another length.
@@ -39,7 +72,7 @@ class ExportsAnyLength:
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
+class AlbertBackbone(AlbertModel, keras_hub.models.Backbone):
     """ALBERT encoder: factorized embedding, and a transformer layer shared across depth.
 
     It takes all arguments of `keras_hub.models.AlbertBackbone`, with the same meaning,

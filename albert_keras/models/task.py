@@ -8,7 +8,7 @@ from keras import tree
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
-from albert_keras.models.backbone import AlbertBackbone, ExportsAnyLength
+from albert_keras.models.backbone import AlbertBackbone, AlbertModel
 from albert_keras.models.classes import (
     accuracy_of,
     activation_of,
@@ -19,7 +19,6 @@ from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
 from albert_keras.preprocessors.base import default_length
-from albert_keras.presets.hub import LoadsByName
 from albert_keras.presets.preset_files import is_own
 from albert_keras.train_step import ExactTrainStep
 
@@ -27,7 +26,7 @@ from albert_keras.train_step import ExactTrainStep
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
+class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
     """Mixin of keras-hub's tasks: defaults of `compile`, saving, and presets.
 
     keras-hub saves the optimizer's slots with the head, so that a model with another

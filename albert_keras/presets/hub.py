@@ -1,10 +1,9 @@
-"""Checkpoints by name or address, and the mixins of classes that load and save them."""
+"""Checkpoints by name or address."""
 
 import contextlib
 import difflib
 import os
 import pathlib
-import pkgutil
 import tempfile
 
 from albert_keras.presets import transfer
@@ -24,8 +23,6 @@ _OF_KERAS_HUB = {
     f"albert_{size}_en_uncased": f"{_FOLDER_OF_KERAS_HUB}/albert_{size}_en_uncased"
     for size in _SIZES_OF_KERAS_HUB
 }
-# Imported later: it needs models, which inherit from classes in this file.
-_READER = "albert_keras.converters.loading:read_model"
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 
@@ -163,35 +160,3 @@ class SavesByName:
         """
         with folder_to_write(preset_dir) as folder:
             super().save_to_preset(str(folder), *args, **kwargs)
-
-
-class LoadsByName(SavesByName):
-    """Mixin of keras-hub's models: `from_preset` also takes names and addresses."""
-
-    class _Presets:
-        def __get__(self, instance, owner):
-            return {name: {"metadata": about} for name, about in SHIPPED_MODELS.items()}
-
-    # keras-hub's public attribute with the known names.
-    presets = _Presets()
-
-    @classmethod
-    def from_preset(cls, preset, load_weights=True, **kwargs):
-        """Loads a model from a preset, or from a checkpoint of another library.
-
-        Args:
-            preset: str or path. A folder of a preset, of a run, or of files that
-                `load_checkpoint` reads; a name such as `albert_base_v2`; or an address
-                such as `hf://USER/MODEL`. See `albert_keras.presets.hub.local_files`.
-            load_weights: bool. `False` gives random weights of the preset's shape.
-            **kwargs: Arguments of the class that replace saved ones. If `num_classes`
-                differs from the files, the head is new. Models with a head also take
-                `tokenizer`, as `load_checkpoint`. All classes take `attention="block"`
-                and the other fields of `AlbertConfig` about attention.
-
-        Raises:
-            ValueError: If the preset is unknown (the message lists the names), if its
-                files are damaged or contradict each other.
-            TypeError: If an argument is unknown.
-        """
-        return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
