@@ -22,10 +22,6 @@ from albert_keras.presets.preset_files import (
 )
 from albert_keras.tokenizers.loading import find_tokenizer
 
-# Arguments with the number of classes, of all heads and of those that may be new.
-_CLASSES = {spec.class_argument for spec in HEADS.values()} - {None}
-_NEW_CLASSES = {spec.class_argument for spec in HEADS.values() if spec.may_be_new}
-
 
 class OwnPreset(Checkpoint):
     """The folder of a preset of this package."""
@@ -121,11 +117,9 @@ class OwnPreset(Checkpoint):
             if is_backbone:
                 return self._load_backbone(load_weights, dtype, options)
             backbone = self._load_backbone(load_weights, dtype, {})
-            changed = [
-                name
-                for name in _NEW_CLASSES & stated.keys() & options.keys()
-                if options[name] != stated[name]
-            ]
+            sizes = {s.class_argument for s in HEADS.values() if s.may_be_new}
+            sizes &= stated.keys() & options.keys()
+            changed = any(options[name] != stated[name] for name in sizes)
             if changed and stated.get("labels"):
                 options.setdefault("labels", None)
             model = self._build_task(saved or model_class, backbone, stated, options)
@@ -169,7 +163,8 @@ class OwnPreset(Checkpoint):
         """
         stored_tensors.check_config_sizes(self.config, self.tensors, self)
         tensors = self._read_weights("task.weights.h5") if task else None
-        sizes = _CLASSES | ({"dense_dim"} if task.get("dense_dim") else set())
+        sizes = {spec.class_argument for spec in HEADS.values()}
+        sizes.update(["dense_dim"] if task.get("dense_dim") else [])
         for name in sizes & task.keys():
             stored_tensors.check_bias(name, task[name], tensors, self)
 

@@ -50,17 +50,19 @@ def find_checkpoint(path, source=None, config=None):
         config: `AlbertConfig` in place of the one in the files, or `None`.
     """
     if isinstance(path, keras.Model):
-        return KerasHubModel.of_model(path)
-    check_known(path)
-    return recognize(local_files(path), source, config)
+        found = KerasHubModel.of_model(path)
+    else:
+        check_known(path)
+        found = recognize(local_files(path), source)
+    found.given_config = config
+    return found
 
 
-def recognize(path, source=None, config=None):
+def recognize(path, source=None):
     """Returns the `Checkpoint` at a local path; see `find_checkpoint`."""
     for checkpoint in CONVERTERS.values() if source is None else [CONVERTERS[source]]:
         found = checkpoint.find(path)
         if found is not None:
-            found.given_config = config
             return found
     raise FileNotFoundError(
         "`path` must be a run (`run.json`) or a known checkpoint: Google or "
