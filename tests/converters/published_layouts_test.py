@@ -1,15 +1,398 @@
-"""Published layouts: what loads, to which weights, and what is refused."""
+"""Folders laid out as those that people publish: what loads, and what is refused.
+
+They have the weights of small fixtures. A layout changes the config and the files, but
+not the numbers that the model computes.
+"""
 
 import dataclasses
 import functools
+import json
 import warnings
+from collections.abc import Callable, Mapping
 
+import ml_dtypes
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.heads import head_of
-from tests.converters.published_layouts import LAYOUTS, REFUSED, REFUSED_KEYS, Layout
+
+# What transformers wrote in its time, beside the architecture.
+TRANSFORMERS_2_2 = {
+    **{"do_sample": False, "eos_token_ids": 0, "finetuning_task": None},
+    **{"is_decoder": False, "length_penalty": 1.0, "max_length": 20, "num_beams": 1},
+    **{"num_return_sequences": 1, "output_attentions": False, "output_past": True},
+    **{"output_hidden_states": False, "pruned_heads": {}, "repetition_penalty": 1.0},
+    **{"temperature": 1.0, "top_k": 50, "top_p": 1.0, "torchscript": False},
+    **{"use_bfloat16": False, "net_structure_type": 0, "num_memory_blocks": 0},
+    **{"down_scale_factor": 1, "gap_size": 0, "layers_to_keep": []},
+}
+TRANSFORMERS_2_8 = TRANSFORMERS_2_2 | {
+    **{"architectures": None, "bad_words_ids": None, "decoder_start_token_id": None},
+    **{"early_stopping": False, "eos_token_id": None, "is_encoder_decoder": False},
+    **{"min_length": 0, "no_repeat_ngram_size": 0, "prefix": None},
+    **{"task_specific_params": None, "_num_labels": 6, "xla_device": None},
+}
+TRANSFORMERS_3 = {
+    **{"_name_or_path": "albert-base-v2", "gradient_checkpointing": False},
+    **{"position_embedding_type": "absolute", "transformers_version": "3.5.1"},
+    **{"use_cache": True, "tokenizer_class": "BertTokenizer", "name_or_path": "x"},
+}
+TRANSFORMERS_4 = {
+    **{"torch_dtype": "float32", "problem_type": "single_label_classification"},
+    **{"classifier_dropout": None, "_attn_implementation_autoset": True},
+}
+BERT = {
+    **{"directionality": "bidi", "pooler_fc_size": 768, "pooler_num_fc_layers": 3},
+    **{"pooler_num_attention_heads": 12, "pooler_size_per_head": 128},
+    "pooler_type": "first_token_transform",
+}
+# As many tokens as the fixtures' tables have rows.
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "好", "电", "影"]
+VOCABULARY += [f"##{number}" for number in range(53)]
+CHINESE = {
+    "vocab.txt": "\n".join(VOCABULARY) + "\n",
+    "tokenizer_config.json": json.dumps({"tokenizer_class": "BertTokenizer"}),
+}
+WORD_TABLE = "albert.embeddings.word_embeddings.weight"
+POSITION_TABLE = "albert.embeddings.position_embeddings.weight"
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """A layout of published files.
+
+    Args:
+        head: str. The fixture with the weights.
+        config: Mapping. Keys of `config.json`, and `...` for one that it lacks.
+        edit: Function of the dict of tensors, which returns another one.
+        save: Function `(tensors, folder)`.
+        files: Mapping from further files to their text.
+        labels: Tuple or None. Names of the classes of the loaded model.
+        warning: str. Pattern of the only warning, or "".
+        loads: str or None. Head of the loaded model.
+        tolerance: float. Of weights.
+    """
+
+    head: str = "sequence_classification"
+    config: Mapping = dataclasses.field(default_factory=dict)
+    edit: Callable = dict
+    save: Callable = lambda tensors, folder: save_whole(tensors, folder)
+    files: Mapping = dataclasses.field(default_factory=dict)
+    labels: tuple | None = None
+    warning: str = ""
+    loads: str | None = "head"
+    tolerance: float = 0.0
+
+    def write(self, fixtures, folder):
+        """Writes the files, and returns the folder."""
+        original = fixtures / "hf_shared" / self.head
+        folder.mkdir()
+        stated = json.loads((original / "config.json").read_text()) | self.config
+        # Layers share their weights, and a model of one is built faster.
+        stated["num_hidden_layers"] = 1
+        stated = {key: value for key, value in stated.items() if value is not ...}
+        (folder / "config.json").write_text(json.dumps(stated))
+        self.save(self.edit(load_file(original / "model.safetensors")), folder)
+        for name, text in self.files.items():
+            (folder / name).write_text(text, "utf-8")
+        return folder
+
+
+def save_whole(tensors, folder, name="model.safetensors"):
+    """Writes one file."""
+    tensors = {key: np.ascontiguousarray(value) for key, value in tensors.items()}
+    save_file(tensors, folder / name, metadata={"format": "pt"})
+
+
+def save_shards(tensors, folder):
+    """Writes two files and their index."""
+    names = sorted(tensors)
+    weight_map = {}
+    for number, part in enumerate((names[::2], names[1::2]), start=1):
+        file = f"model-{number:05}-of-00002.safetensors"
+        save_whole({name: tensors[name] for name in part}, folder, file)
+        weight_map |= dict.fromkeys(part, file)
+    index = {"metadata": {"total_size": 1}, "weight_map": weight_map}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def renamed(rename):
+    """Returns an edit that renames all tensors."""
+    return lambda tensors: {rename(name): value for name, value in tensors.items()}
+
+
+def without(*beginnings):
+    """Returns an edit that removes tensors by the beginning of their names."""
+    return lambda tensors: {
+        name: value
+        for name, value in tensors.items()
+        if not name.startswith(beginnings)
+    }
+
+
+def with_added(*names):
+    """Returns an edit that adds tensors of no meaning for the model."""
+    return lambda tensors: tensors | {name: np.ones(3, "float32") for name in names}
+
+
+def with_rows(num_rows, *names):
+    """Returns an edit that pads tables with rows."""
+    return lambda tensors: {
+        name: np.resize(value, (num_rows, *value.shape[1:])) if name in names else value
+        for name, value in tensors.items()
+    }
+
+
+def with_copies(tensors):
+    """Adds copies of the tied tensors and the constant, as before transformers 4.31."""
+    return tensors | {
+        "albert.embeddings.position_ids": np.arange(19)[np.newaxis],
+        "predictions.decoder.weight": tensors[WORD_TABLE].copy(),
+        "predictions.decoder.bias": tensors["predictions.bias"].copy(),
+    }
+
+
+def of_decoder(*names):
+    """Returns an edit that has tied tensors under the names of the decoder alone."""
+    new = {"predictions.bias": "predictions.decoder.bias"}
+    new[WORD_TABLE] = "predictions.decoder.weight"
+    return renamed(lambda name: new[name] if name in names else name)
+
+
+def of_type(dtype):
+    """Returns an edit that stores numbers of another type."""
+    return lambda tensors: {name: v.astype(dtype) for name, v in tensors.items()}
+
+
+def old_norms(name):
+    """Returns the name of a tensor before transformers 2."""
+    name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
+    return name.replace("LayerNorm.bias", "LayerNorm.beta")
+
+
+def of_classes(*labels):
+    """Returns the keys of `config.json` that name the classes."""
+    return {"id2label": {str(i): label for i, label in enumerate(labels)}}
+
+
+def of_architecture(name, **keys):
+    """Returns keys of `config.json`."""
+    return {"architectures": [name], **keys}
+
+
+def tokenizer_json(tokens):
+    """Returns the text of a `tokenizer.json` of WordPiece, as transformers 5 saves it."""
+    special = [
+        {"id": i, "content": token, "single_word": False, "lstrip": False}
+        | {"rstrip": False, "normalized": False, "special": True}
+        for i, token in enumerate(tokens[:5])
+    ]
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "lowercase": True}
+    normalizer |= {"handle_chinese_chars": True, "strip_accents": None}
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "max_input_chars_per_word": 100}
+    model |= {"continuing_subword_prefix": "##"}
+    model["vocab"] = {token: i for i, token in enumerate(tokens)}
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": special,
+            "normalizer": normalizer,
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": model,
+        }
+    )
+
+
+SQUAD = "question_answering"
+TAGS = "token_classification"
+WORDS = "pretraining"
+NO_PAIRS = "no sentence-pair head"
+STARS = ("1", "2.5", "3", "4", "True", "no stars")
+
+LAYOUTS = {
+    # What transformers of each time wrote.
+    "albert-base-v2, transformers 2.2": Layout(
+        WORDS,
+        TRANSFORMERS_2_2 | of_architecture("AlbertForMaskedLM", model_type=...),
+        edit=lambda tensors: with_copies(without("sop_classifier")(tensors)),
+        warning=NO_PAIRS,
+    ),
+    "albert-base-v1 of Google, both heads": Layout(WORDS, TRANSFORMERS_2_8),
+    "twmkn9/albert-base-v2-squad2": Layout(SQUAD, TRANSFORMERS_2_8 | BERT),
+    "ahotrod/albert_xxlargev1_squad2_512": Layout(
+        SQUAD, TRANSFORMERS_2_2 | {"architectures": ..., "num_labels": 2}
+    ),
+    "elgeish/cs224n-squad2.0, pooler kept": Layout(
+        SQUAD,
+        TRANSFORMERS_3,
+        edit=lambda tensors: (
+            tensors
+            | {
+                "albert.pooler.weight": np.ones((24, 24), "float32"),
+                "albert.pooler.bias": np.ones(24, "float32"),
+            }
+        ),
+    ),
+    "sentence-transformers/paraphrase-albert": Layout(
+        config=TRANSFORMERS_3 | of_architecture("AlbertModel"),
+        edit=lambda tensors: renamed(lambda name: name.removeprefix("albert."))(
+            without("classifier")(tensors)
+        ),
+        files={"modules.json": "[]"},
+        loads=None,
+    ),
+    "transformers 5, a Trainer's": Layout(
+        config={"dtype": "float32", "transformers_version": "5.23.0", "use_cache": ...},
+        files={"training_args.json": "{}"},
+    ),
+    "RACE": Layout("multiple_choice", TRANSFORMERS_3),
+    # Of other languages.
+    "clue/albert_chinese_tiny": Layout(
+        WORDS, TRANSFORMERS_2_2 | BERT | {"architectures": ...}, files=CHINESE
+    ),
+    "ckiplab/albert-tiny-chinese-ner": Layout(
+        TAGS,
+        TRANSFORMERS_3 | of_classes("O", "B-PER", "I-PER", "E-PER", "S-PER", "B-LOC"),
+        files=CHINESE,
+        labels=("O", "B-PER", "I-PER", "E-PER", "S-PER", "B-LOC"),
+    ),
+    "m3hrdadfi/albert-fa-base-v2-sentiment": Layout(
+        config=TRANSFORMERS_3 | of_classes("منفی", "مثبت", "خنثی", "a", "b", "c"),
+        labels=("منفی", "مثبت", "خنثی", "a", "b", "c"),
+    ),
+    "ai4bharat/indic-bert": Layout(
+        config=TRANSFORMERS_2_2 | of_architecture("AlbertModel"),
+        edit=without("classifier"),
+        loads=None,
+    ),
+    "Rostlab/prot_albert": Layout(
+        WORDS,
+        TRANSFORMERS_2_8 | {"max_position_embeddings": 40_000, "model_type": "albert"},
+        edit=with_rows(40_000, POSITION_TABLE),
+        files={"vocab.txt": CHINESE["vocab.txt"]},
+    ),
+    # Of other programs and habits.
+    "FARM": Layout(
+        SQUAD,
+        TRANSFORMERS_3 | {"language": "english", "name": "Albert", "xla_device": 1},
+    ),
+    "transformers.js": Layout(config={"transformers.js_config": {"dtype": "q8"}}),
+    "keys of a program": Layout(
+        config={"my_key": 3, "adapters": {}}, warning="ignored: adapters, my_key[.]"
+    ),
+    "null where transformers has a default": Layout(
+        config=dict.fromkeys(
+            ("pruned_heads", "is_decoder", "model_type", "position_embedding_type")
+        )
+    ),
+    "sharded": Layout(save=save_shards, config=TRANSFORMERS_4),
+    "float16": Layout(edit=of_type("float16"), tolerance=1e-3),
+    "bfloat16": Layout(edit=of_type(ml_dtypes.bfloat16), tolerance=1e-2),
+    "names of before transformers 2": Layout(edit=renamed(old_norms)),
+    "a class that calls it bert": Layout(
+        edit=renamed(lambda name: name.replace("albert.", "bert."))
+    ),
+    "torch.nn.DataParallel": Layout(edit=renamed(lambda name: f"module.{name}")),
+    "torch.compile": Layout(edit=renamed(lambda name: f"_orig_mod.{name}")),
+    "leftovers of a loss": Layout(
+        edit=with_added("loss_fct.weight", "crf.transitions"),
+        warning="ignored: crf.transitions, loss_fct.weight",
+    ),
+    "leftovers of pretraining": Layout(edit=with_added("predictions.bias")),
+    "padded to a multiple of 8": Layout(
+        WORDS,
+        {"vocab_size": 64},
+        edit=with_rows(64, WORD_TABLE, "predictions.bias"),
+        files=CHINESE,
+        warning="3 more rows than the tokenizer has tokens, 61",
+    ),
+    "the decoder alone": Layout(WORDS, edit=of_decoder(WORD_TABLE, "predictions.bias")),
+    "numbers as labels": Layout(
+        config=of_classes(1, 2.5, 3, 4, True, "no stars"), labels=STARS
+    ),
+    "a label twice": Layout(
+        config=of_classes("a", "b", "c", "d", "e", "a"),
+        warning="`id2label` in '.*config.json' does not name each of 6 classes once",
+    ),
+    "a tagger whose config names no class": Layout(TAGS, {"architectures": ...}),
+    "an activation under an older name": Layout(config={"hidden_act": "gelu_accurate"}),
+    # Tokenizers.
+    "tokenizer.json alone, as transformers 5 saves it": Layout(
+        WORDS,
+        {"transformers_version": "5.23.0"},
+        files={"tokenizer.json": tokenizer_json(VOCABULARY)},
+    ),
+    "tokenizer.json beside vocab.txt": Layout(
+        WORDS, files=CHINESE | {"tokenizer.json": tokenizer_json(VOCABULARY)}
+    ),
+    "tokens added by add_tokens": Layout(
+        WORDS,
+        files=CHINESE
+        | {
+            "vocab.txt": "\n".join(VOCABULARY[:59]) + "\n",
+            "added_tokens.json": json.dumps({"<e1>": 59, "</e1>": 60}),
+        },
+        warning="added to '.*vocab.txt'. .*: <e1>, </e1>",
+    ),
+    "spaces and accents kept": Layout(
+        WORDS,
+        files=CHINESE
+        | {
+            "tokenizer_config.json": json.dumps(
+                {"tokenizer_class": "BertTokenizerFast", "strip_accents": False}
+            )
+        },
+    ),
+}
+
+# What is not read: files of a folder, or changes of the config, and the error.
+FLAX = "'.*flax_model.msgpack' is of Flax: .*from_flax=True"
+REFUSED = {
+    "PEFT": (
+        {"adapter_config.json": "{}", "adapter_model.safetensors": ""},
+        "'.*adapter_config.json' is an adapter of PEFT alone: .*merge_and_unload",
+    ),
+    "Flax": ({"config.json": "{}", "flax_model.msgpack": ""}, FLAX),
+    "ONNX": ({"onnx/model.onnx": ""}, "'.*model.onnx' is a graph"),
+    "GGUF": ({"albert.gguf": ""}, "'.*albert.gguf' is of llama.cpp"),
+    "Lightning": (
+        {"epoch=3.ckpt": ""},
+        "'.*epoch=3.ckpt' is of a training program: .*state dict",
+    ),
+    "another name": (
+        {"albert.safetensors": "", "config.json": "{}"},
+        "'.*albert.safetensors' is under another name: rename it to model.safetensors",
+    ),
+    "a Trainer's folder": (
+        {"checkpoint-500/model.safetensors": ""},
+        "Give the folder that holds the weights: '.*checkpoint-500'",
+    ),
+    "no weights": (
+        {"config.json": "{}", "vocab.txt": ""},
+        "holds no weights, but config.json, vocab.txt[.]",
+    ),
+    "a shard missing": (
+        {"model.safetensors.index.json": '{"weight_map": {"a": "b.safetensors"}}'}
+        | {"config.json": json.dumps({})},
+        "cannot be read.*'.*b.safetensors'",
+    ),
+    "a shard elsewhere": (
+        {"model.safetensors.index.json": '{"weight_map": {"a": "../b.safetensors"}}'},
+        "Invalid name '../b.safetensors'",
+    ),
+}
+REFUSED_KEYS = {
+    "is_decoder": True,
+    "add_cross_attention": True,
+    "pruned_heads": {"0": [1]},
+    "position_embedding_type": "relative_key",
+    "quantization_config": {"load_in_8bit": True},
+    "per_layer_config": {"0": {"intermediate_size": 8}},
+    "tie_word_embeddings": False,
+    "model_type": "bert",
+}
 
 # Sizes that layouts may change: of tables, which they pad, and of shared layers.
 SIZES = ("vocabulary_size", "max_sequence_length", "num_layers")
