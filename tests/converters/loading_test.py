@@ -120,10 +120,7 @@ def make_model(head, **fields):
     backbone = AlbertBackbone(**make_config(**fields).to_dict())
     if head is None:
         return randomize(backbone)
-    options = {} if head == "pretraining" else {"dropout": 0.3}
-    options = {"dense_dim": 17} if head == "text_embedding" else options
-    if head in OPTIONS:
-        options["num_classes"] = OPTIONS[head]
+    options = {"num_classes": OPTIONS[head]} if head in OPTIONS else {}
     return randomize(HEADS[head].model(backbone, **options))
 
 
