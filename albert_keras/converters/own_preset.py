@@ -106,11 +106,12 @@ class OwnPreset(Checkpoint):
                 files hold.
         """
         is_backbone = issubclass(model_class, AlbertBackbone)
-        saved, stated = (None, {}) if is_backbone else self.task
-        if saved is None or not issubclass(
-            saved, (model_class, *model_class.also_loads)
-        ):
-            saved, stated = None, {}
+        saved, stated = None, {}
+        if not is_backbone:
+            classes = (model_class, *model_class.also_loads)
+            saved, stated = self.task
+            if saved is None or not issubclass(saved, classes):
+                saved, stated = None, {}
         if load_weights:
             self.check(stated)
         with loads_preset(self.files):

@@ -45,9 +45,9 @@ class AlbertModel(SavesByName):
                 and the other fields of `AlbertConfig` about attention.
 
         Raises:
-            ValueError: If the preset is unknown (the message lists the names), if its
+            ValueError: If the preset is unknown (the message lists the names), or if its
                 files are damaged or contradict each other.
-            TypeError: If an argument is unknown.
+            ValueError, TypeError: If an argument is unknown.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
 
