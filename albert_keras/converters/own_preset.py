@@ -65,8 +65,8 @@ class OwnPreset(Checkpoint):
 
     def all_head_options(self, head):
         """Returns the number of classes of the saved head."""
-        name = HEADS[head].class_argument
-        return {name: self.task[1].get(name)} if name else {}
+        name, (_, stated) = HEADS[head].class_argument, self.task
+        return {name: stated[name]} if name in stated else {}
 
     def load_head(self, head, options, report, dtype):
         """Returns the model with a head, which is the saved one or new.
@@ -123,7 +123,10 @@ class OwnPreset(Checkpoint):
             changed = any(options[name] != stated[name] for name in sizes)
             if changed and stated.get("labels"):
                 options.setdefault("labels", None)
-            model = self._build_task(saved or model_class, backbone, stated, options)
+            # A model that is converted afterwards gets a new preprocessor.
+            keeps = saved is not None and issubclass(saved, model_class)
+            kind = saved or model_class
+            model = self._build_task(kind, backbone, stated, options, keeps)
             file = self.files / "task.weights.h5"
             if load_weights and saved and not changed and file.is_file():
                 model.load_task_weights(str(file))
@@ -141,11 +144,11 @@ class OwnPreset(Checkpoint):
             backbone.load_weights(self.files / "model.weights.h5")
         return backbone
 
-    def _build_task(self, model_class, backbone, stated, options):
+    def _build_task(self, model_class, backbone, stated, options, keeps):
         """Returns a model with a new head, and with the saved or a new preprocessor."""
         tokenizer = options.pop("tokenizer", None)
         is_given = "preprocessor" in options
-        is_new = not is_given and (not stated or tokenizer is not None)
+        is_new = not is_given and (not keeps or tokenizer is not None)
         if is_new:
             options["preprocessor"] = None
         model = model_class.from_config({**stated, "backbone": backbone, **options})
