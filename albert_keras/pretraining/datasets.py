@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import math
 import re
 
@@ -15,6 +14,7 @@ from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import RecordStream, find_shards
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.token_store import is_store, read_description
+from albert_keras.system.storage import to_path
 from albert_keras.text.delivery import deliver
 
 # An error of Python code, and its traceback, in an error message of TensorFlow.
@@ -85,7 +85,7 @@ def pretraining_dataset(
                 f"`{name}` must be an integer of at least 0. Received: {name}={value}. "
                 "For one pass in a fixed order use `pretraining_validation_dataset`."
             )
-    stream = _open_source(source, sentence_pairs, config)(seed)
+    stream = _open_source(source, sentence_pairs, config, seed)
     return _deliver(stream, batch_size, sentence_pairs, shard, start_step)
 
 
@@ -106,7 +106,7 @@ def pretraining_validation_dataset(
     pretrainer.evaluate(held_out)
     ```
     """
-    stream = _open_source(source, sentence_pairs, config)()
+    stream = _open_source(source, sentence_pairs, config)
     num_examples = stream.count_examples()
     return _deliver(stream, batch_size, sentence_pairs, shard, stop=num_examples)
 
@@ -124,35 +124,29 @@ def plain_errors():
         raise ValueError(found[1]) from error
 
 
-def _open_source(source, sentence_pairs, config):
-    """Returns a function from a seed to the stream of a token store or record files.
+def _open_source(source, sentence_pairs, config, seed=None):
+    """Returns the stream of a token store or of record files.
 
     Without a seed, the stream is the same in every call.
     """
-    description = None if isinstance(source, list | tuple) else read_description(source)
+    is_list = isinstance(source, list | tuple)
+    paths = [*map(to_path, source)] if is_list else to_path(source)
+    description = None if is_list else read_description(paths)
     if is_store(description):
         config = config or PretrainingDataConfig.from_dict(description["config"])
         if isinstance(sentence_pairs, str):
             config = dataclasses.replace(config, sentence_pairs=sentence_pairs)
-        objectives = {config.sentence_pairs}
+        configs = [config]
     elif config is not None:
         raise ValueError(
             "`config` is only for token stores; the examples of record files already "
             f"exist. Received: source='{source}', config={config}."
         )
     else:
-        paths = find_shards(source)
-        found = [(path, read_description(path.parent)) for path in paths]
-        for path, made in found:
-            shards, size = made["shards"] if made else {}, path.stat().st_size
-            expected = shards.get(path.name, {}).get("bytes", size)
-            if size != expected:
-                raise ValueError(
-                    "A record file must have the size given in its `dataset.json`. "
-                    f"Received: '{path}' of {size} bytes instead of {expected}."
-                )
-        configs = [PretrainingDataConfig.from_dict(m["config"]) for _, m in found if m]
-        objectives = {made_by.sentence_pairs for made_by in configs}
+        paths = find_shards(paths)
+        found = map(read_description, {path.parent for path in paths})
+        configs = [PretrainingDataConfig.from_dict(m["config"]) for m in found if m]
+    objectives = {made_by.sentence_pairs for made_by in configs}
     wrong = objectives - {sentence_pairs}
     if isinstance(sentence_pairs, bool):
         wrong = objectives & {"none"} if sentence_pairs else ()
@@ -163,8 +157,9 @@ def _open_source(source, sentence_pairs, config):
             f"{', '.join(wrong)}. Prepare the text with the same one."
         )
     if config is None:
-        return functools.partial(RecordStream, paths)
-    return lambda seed=config.seed: ExampleStream(source, description, config, seed)
+        return RecordStream(paths, seed)
+    seed = config.seed if seed is None else seed
+    return ExampleStream(paths, description, config, seed)
 
 
 def _deliver(stream, batch_size, sentence_pairs, shard, start_step=0, stop=None):

@@ -133,13 +133,12 @@ class Cut(NamedTuple):
 
     documents: Documents
     pairs: SentencePairs
-    places: packing.Places  # of the pairs in the rows of the examples
     num_skipped: int  # chunks of one sentence without a pair
 
     @property
     def num_examples(self):
         """Number of examples."""
-        return self.places.num_rows
+        return int(self.pairs.row.max(initial=-1)) + 1
 
 
 def cut_examples(documents, rng, config):
@@ -148,8 +147,7 @@ def cut_examples(documents, rng, config):
     cutter = PairCutter(documents, draws, config)
     if config.packing == "filled":
         return Cut(documents, *packing.fill_rows(cutter, config.sequence_length))
-    pairs, num_skipped = cutter.cut()
-    return Cut(documents, pairs, packing.one_a_row(len(pairs.label)), num_skipped)
+    return Cut(documents, *cutter.cut())
 
 
 def make_examples(cut, rows, rng, encoder, config):
@@ -171,25 +169,24 @@ def make_examples(cut, rows, rng, encoder, config):
         `(num_examples, sequence_length)`, and `pair_positions`, `sop_label`, `sop_weight`
         `(num_examples, max_pairs)`.
     """
-    indices, places = cut.places.take_rows(rows)
-    pairs = cut.pairs.take(indices)
-    length, marked_ids = config.sequence_length, cut.documents.marked_ids
-    packed = packing.pack_pairs(pairs, places, marked_ids, length, encoder)
+    pairs, length = cut.pairs.take_rows(rows), config.sequence_length
+    marked_ids = cut.documents.marked_ids
+    packed = packing.pack_pairs(pairs, len(rows), marked_ids, length, encoder)
     draws = draw_masking(rng, len(rows), length, config.num_predictions)
     arrays, run_counts = mask_examples(packed, draws, encoder, config)
     if config.packing == "filled":
-        arrays.update(_pairs_of_rows(pairs, places, packing.max_pairs(length)))
+        shape = len(rows), packing.max_pairs(length)
+        arrays.update(_pairs_of_rows(pairs, shape))
     else:
         del arrays["sequence_ids"]
         arrays["sop_label"] = pairs.label.astype(np.int32)
     return arrays, run_counts
 
 
-def _pairs_of_rows(pairs, places, width):
-    """Returns positions, labels and weights of the pairs in rows, `(num_rows, width)`."""
-    shape = (places.num_rows, width)
-    positions, labels = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+def _pairs_of_rows(pairs, shape):
+    """Returns positions, labels and weights of the pairs in rows, of a given shape."""
+    positions, labels = np.zeros((2, *shape), np.int32)
     weights = np.zeros(shape, np.float32)
-    slots = places.rows, places.number_in_row()
-    positions[slots], labels[slots], weights[slots] = places.columns, pairs.label, 1
+    slots = pairs.row, pairs.number_in_row
+    positions[slots], labels[slots], weights[slots] = pairs.column, pairs.label, 1
     return {"pair_positions": positions, "sop_label": labels, "sop_weight": weights}

@@ -1,7 +1,5 @@
 """Packing of sentence pairs into rows, one pair in each row or as many as fit."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from albert_keras.pretraining.documents import split_marks
@@ -11,31 +9,6 @@ from albert_keras.tokenizers.ragged import ragged_positions
 
 # Number of rows that are filled at the same time, from different documents.
 _LANES = 8
-
-
-class Places(NamedTuple):
-    """Positions of pairs in rows, in ascending order of row, then column."""
-
-    rows: np.ndarray  # (num_pairs,)
-    columns: np.ndarray  # (num_pairs,)
-    num_rows: int
-
-    def number_in_row(self):
-        """Returns the number of each pair in its row: 0, 1, ..., `(num_pairs,)`."""
-        return np.arange(len(self.rows)) - np.searchsorted(self.rows, self.rows)
-
-    def take_rows(self, rows):
-        """Returns the indices of the pairs in `rows`, and the `Places` of these pairs."""
-        begins = np.searchsorted(self.rows, rows)  # (num_taken,)
-        counts = np.searchsorted(self.rows, rows, side="right") - begins
-        pairs = ragged_positions(begins, counts)
-        taken = np.repeat(np.arange(len(rows)), counts)
-        return pairs, Places(taken, self.columns[pairs], len(rows))
-
-
-def one_a_row(num_pairs):
-    """Returns the `Places` of one pair in each row."""
-    return Places(np.arange(num_pairs), np.zeros(num_pairs, np.int64), num_pairs)
 
 
 def max_pairs(sequence_length):
@@ -51,7 +24,7 @@ def fill_rows(cutter, sequence_length):
     free part is short, a pair is truncated, but still has a sentence in each segment.
 
     Returns:
-        Tuple of `SentencePairs`, their `Places`, and the number of skipped chunks.
+        Tuple of `SentencePairs` and the number of skipped chunks.
     """
     num_special = cutter.num_special
     least_free = max(sequence_length // 32, num_special + 2)
@@ -66,13 +39,15 @@ def fill_rows(cutter, sequence_length):
     while (active := np.flatnonzero(sentences < ends)).size:
         # One chunk for each active lane; arrays are (num_active,).
         free = sequence_length - columns[active] - num_special
-        targets = np.minimum(cutter.targets[sentences[active]], free)
-        pairs, is_kept, sentences[active] = cutter.pairs_at(
-            sentences[active], targets, free, min_sentences=2
-        )
+        starts = sentences[active]
+        targets = np.minimum(cutter.targets[starts], free)
+        pairs, is_kept, sentences[active] = cutter.pairs_at(starts, targets, 2)
         num_skipped += int(np.count_nonzero(~is_kept))
-        lanes, pairs = active[is_kept], pairs.take(is_kept)
-        steps.append((*pairs, rows[lanes], columns[lanes]))
+        pairs, lanes = (
+            cutter.truncate(pairs, free, starts).take(is_kept),
+            active[is_kept],
+        )
+        steps.append(pairs._replace(row=rows[lanes], column=columns[lanes]))
         columns[lanes] += pairs.lengths + num_special
         num_pairs[lanes] += 1
         is_full = sequence_length - columns < least_free
@@ -80,20 +55,20 @@ def fill_rows(cutter, sequence_length):
         rows[full] = num_rows + np.arange(len(full))
         columns[full] = num_pairs[full] = 0
         num_rows += len(full)
-    *pairs, rows, columns = map(np.concatenate, zip(*steps, strict=True))
-    order = np.lexsort((columns, rows))
+    pairs = SentencePairs(*map(np.concatenate, zip(*steps, strict=True)))
+    pairs = pairs.take(np.lexsort((pairs.column, pairs.row)))
     # A row is empty if a lane began it after its last pair.
-    used, rows = np.unique(rows[order], return_inverse=True)
-    places = Places(rows, columns[order], len(used))
-    return SentencePairs(*pairs).take(order), places, num_skipped
+    _, rows = np.unique(pairs.row, return_inverse=True)
+    return pairs._replace(row=rows), num_skipped
 
 
-def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
+def pack_pairs(pairs, num_rows, marked_ids, sequence_length, encoder):
     """Packs pairs as `[CLS] first [SEP] second [SEP]`, or `[CLS] first [SEP]`.
 
     Args:
-        pairs: `SentencePairs` of `marked_ids`. An empty second segment has no separator.
-        places: `Places` of the pairs.
+        pairs: `SentencePairs` of `marked_ids` that fit into their rows. An empty second
+            segment has no separator.
+        num_rows: int.
         marked_ids: int `(num_tokens,)`.
         sequence_length: int. Length of a row in tokens.
         encoder: Has the ids of special tokens.
@@ -102,9 +77,6 @@ def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
         Dict of arrays `(num_rows, sequence_length)`: int32 `token_ids`, `segment_ids`
         (1 after a pair's first separator), `sequence_ids` (1, 2, ... for the pairs of a
         row, 0 for padding), and bool `word_starts`, true for special tokens.
-
-    Raises:
-        ValueError: If a pair does not fit into its row.
 
     Reference: google-research/albert `create_instances_from_document`.
     """
@@ -119,21 +91,15 @@ def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
         keep_empty=False,
     )
     totals = np.diff(offsets)  # (num_pairs,) tokens, including special ones
-    longest = (places.columns + totals).max(initial=0)
-    if longest > sequence_length:
-        raise ValueError(
-            "`sequence_length` must fit the longest pair with its special tokens. "
-            f"Received: sequence_length={sequence_length}, longest={longest}."
-        )
     # (num_tokens,) positions in the flattened rows
-    targets = ragged_positions(places.rows * sequence_length + places.columns, totals)
+    targets = ragged_positions(pairs.row * sequence_length + pairs.column, totals)
     token_ids, word_starts = split_marks(arrays["token_ids"])
-    sequence_ids = np.repeat((places.number_in_row() + 1).astype(np.int32), totals)
+    sequence_ids = np.repeat((pairs.number_in_row + 1).astype(np.int32), totals)
 
     def put(values, padding=0):
-        rows = np.full(places.num_rows * sequence_length, padding, values.dtype)
+        rows = np.full(num_rows * sequence_length, padding, values.dtype)
         rows[targets] = values
-        return rows.reshape(places.num_rows, sequence_length)
+        return rows.reshape(num_rows, sequence_length)
 
     return {
         "token_ids": put(token_ids, encoder.pad_token_id),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.tokenizers.packing import kept_lengths
+from albert_keras.tokenizers.ragged import ragged_positions
 
 
 class PairDraws(NamedTuple):
@@ -38,10 +39,11 @@ def draw_pairs(rng, num_documents, num_sentences):
 
 
 class SentencePairs(NamedTuple):
-    """Pairs of segments, as positions in the documents' array of tokens, `(num_pairs,)`.
+    """Pairs of segments, and their places in the rows of examples, `(num_pairs,)`.
 
-    With the objective `"none"` the second length is 0. The label is an index in
-    `PAIR_CLASSES`.
+    Segments are positions in the documents' array of tokens. With the objective `"none"`
+    the second length is 0. The label is an index in `PAIR_CLASSES`. Pairs are in
+    ascending order of row, then column.
     """
 
     first_start: np.ndarray
@@ -49,30 +51,29 @@ class SentencePairs(NamedTuple):
     second_start: np.ndarray
     second_length: np.ndarray
     label: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
 
     @property
     def lengths(self):
         """Numbers of tokens without special tokens, `(num_pairs,)`."""
         return self.first_length + self.second_length
 
-    def take(self, rows):
-        """Returns the pairs at `rows`, which are indices, a slice or a bool mask."""
-        return SentencePairs(*(column[rows] for column in self))
+    @property
+    def number_in_row(self):
+        """Number of each pair in its row: 0, 1, ..., `(num_pairs,)`."""
+        return np.arange(len(self.row)) - np.searchsorted(self.row, self.row)
 
+    def take(self, indices):
+        """Returns the pairs at `indices`, or those of a bool mask."""
+        return SentencePairs(*(column[indices] for column in self))
 
-class Chunks(NamedTuple):
-    """Chunks of text and their second segments, as numbers of sentences, `(num_chunks,)`.
-
-    The first segment extends from the chunk's first sentence to `middle` (exclusive).
-    """
-
-    middle: np.ndarray
-    second: np.ndarray  # first sentence of the second segment
-    second_end: np.ndarray  # exclusive
-    label: np.ndarray
-    is_swapped: np.ndarray  # bool, whether the second segment comes first
-    is_pair: np.ndarray  # bool, false for one sentence without a second segment
-    following: np.ndarray  # first sentence of the next chunk
+    def take_rows(self, rows):
+        """Returns the pairs in `rows`, which are then rows 0, 1, ..."""
+        begins = np.searchsorted(self.row, rows)  # (num_taken,)
+        counts = np.searchsorted(self.row, rows, side="right") - begins
+        pairs = self.take(ragged_positions(begins, counts))
+        return pairs._replace(row=np.repeat(np.arange(len(rows)), counts))
 
 
 class PairCutter:
@@ -131,55 +132,43 @@ class PairCutter:
         self.targets = np.where(is_short, short, self.max_tokens)[self.document]
 
     def cut(self):
-        """Cuts all documents; returns their pairs and the number of skipped chunks."""
+        """Returns pairs of all documents, one a row, and the number of skipped chunks."""
         every_sentence = np.arange(len(self.targets))
-        chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
-        following = chunks.following.tolist()
-        chain, start = [], 0
+        pairs, is_kept, following = self.pairs_at(every_sentence, self.targets)
+        following, chain, start = following.tolist(), [], 0
         # After the last chunk of a document comes the first sentence of the next one.
         while start < len(following):
             chain.append(start)
             start = following[start]
-        starts = np.array(chain, np.int64)
-        pairs, is_kept, _ = self.pairs_at(starts, self.targets[starts], self.max_tokens)
-        return pairs.take(is_kept), int(np.count_nonzero(~is_kept))
+        chain = np.array(chain, np.int64)
+        starts = chain[is_kept[chain]]
+        pairs = self.truncate(pairs.take(starts), self.max_tokens, starts)
+        return pairs._replace(row=np.arange(len(starts))), len(chain) - len(starts)
 
-    def pairs_at(self, starts, targets, limits, min_sentences=1):
+    def pairs_at(self, starts, targets, min_sentences=1):
         """Returns the pairs of the chunks that begin at the sentences `starts`.
 
-        A chunk has at least `min_sentences`, and ends after `targets` tokens. Pairs are
-        truncated to `limits` tokens. Arrays are `(num_chunks,)`.
+        A chunk has at least `min_sentences`, and ends after `targets` tokens. Arrays are
+        `(num_chunks,)`.
 
         Returns:
-            Tuple of `SentencePairs`, one for each chunk; bool, false for chunks of one
-            sentence without a pair; and the first sentences of the next chunks.
+            Tuple of `SentencePairs`, one for each chunk, which may be too long; bool,
+            false for chunks of one sentence without a pair; and the first sentences of
+            the next chunks.
         """
-        chunks = self._chunks(starts, targets, min_sentences)
-        sentences = np.stack([starts, chunks.middle, chunks.second, chunks.second_end])
-        begin, middle, second, end = self.offsets[sentences]  # tokens, (num_chunks,)
-        first, second = (begin, middle - begin), (second, end - second)
-        pairs = SentencePairs(
-            *np.where(chunks.is_swapped, second, first),
-            *np.where(chunks.is_swapped, first, second),
-            chunks.label,
-        )
-        ends = self.draws.first_end[starts], self.draws.second_end[starts]
-        return truncate_pairs(pairs, limits, *ends), chunks.is_pair, chunks.following
-
-    def _chunks(self, starts, targets, min_sentences):
-        """Returns the `Chunks` that begin at the sentences `starts`."""
         ends = self.document_offsets[self.document[starts] + 1]
         stops = np.maximum(self._stop(starts, targets), starts + min_sentences)
         stops = np.minimum(stops, ends)
-        num_sentences = stops - starts
+        num_sentences, zeros = stops - starts, np.zeros(starts.shape, np.int64)
         if self.objective == "none":
-            no = np.zeros(starts.shape, bool)
-            return Chunks(stops, stops, stops, no.astype(np.int64), no, ~no, stops)
+            begin, end = self.offsets[starts], self.offsets[stops]
+            pairs = SentencePairs(begin, end - begin, end, *[zeros] * 4)
+            return pairs, np.ones(starts.shape, bool), stops
         is_single = num_sentences == 1
         splits = _floor(self.draws.middle[starts], np.maximum(num_sentences - 1, 1))
         middle = np.minimum(starts + 1 + splits, stops)
-        lengths = targets - (self.offsets[middle] - self.offsets[starts])
-        lengths = np.maximum(lengths, 1)  # of the second segments
+        first = self.offsets[starts], self.offsets[middle] - self.offsets[starts]
+        lengths = np.maximum(targets - first[1], 1)  # of the second segments
         next_one = np.minimum(middle + self.gap, ends - 1)
         elsewhere, exists = self._draw_elsewhere(starts, next_one, lengths)
         num_labels = self.num_classes - (self.draws_elsewhere & ~exists)
@@ -187,17 +176,19 @@ class PairCutter:
         label = np.where(is_single, self.num_classes - 1, label)
         may_move = np.where(is_single, self.completes_singles, self.draws_elsewhere)
         is_moved = exists & may_move & (label == self.num_classes - 1)
-        second = np.where(is_moved, elsewhere, next_one)
-        second_end = self._stop(second, lengths)
-        return Chunks(
-            middle,
-            second,
-            second_end,
-            label,
-            is_swapped=~is_moved & (label == 1),
-            is_pair=~is_single | is_moved,
-            following=np.where(is_moved | is_single, middle, second_end),
-        )
+        is_swapped = ~is_moved & (label == 1)
+        begin = np.where(is_moved, elsewhere, next_one)
+        end = self._stop(begin, lengths)
+        second = self.offsets[begin], self.offsets[end] - self.offsets[begin]
+        segments = np.where(is_swapped, [second, first], [first, second])
+        following = np.where(is_moved | is_single, middle, end)
+        pairs = SentencePairs(*segments[0], *segments[1], label, zeros, zeros)
+        return pairs, ~is_single | is_moved, following
+
+    def truncate(self, pairs, limits, starts):
+        """Truncates the pairs at the sentences `starts` to `limits` tokens."""
+        draws = self.draws.first_end[starts], self.draws.second_end[starts]
+        return truncate_pairs(pairs, limits, *draws)
 
     def _draw_elsewhere(self, starts, next_one, lengths):
         """Draws the first sentences of segments from elsewhere.
@@ -255,7 +246,7 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
     second_front = half_binomial(pairs.second_length - num_second, second_uniforms)
     first = pairs.first_start + first_front, num_first
     second = pairs.second_start + second_front, num_second
-    return SentencePairs(*first, *second, pairs.label)
+    return SentencePairs(*first, *second, *pairs[4:])
 
 
 def half_binomial(counts, uniforms):

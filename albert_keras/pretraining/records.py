@@ -14,7 +14,7 @@ import numpy as np
 from albert_keras.pretraining.examples import make_generator
 from albert_keras.pretraining.stream import in_batches
 from albert_keras.system.files import atomic_path
-from albert_keras.system.storage import downloaded, to_path
+from albert_keras.system.storage import downloaded
 
 # Names in this package and in the original; the last three are for filled rows only.
 FEATURES = {
@@ -112,9 +112,9 @@ class RecordStream:
             for file in self._order(len(self._paths), epoch):
                 for number, arrays in enumerate(_read(self._paths[file], self._parse)):
                     size = len(arrays["token_ids"])
-                    first, last = max(start - begin, 0), min(stop - begin, size)
-                    if first < last:
-                        order = self._order(size, epoch, file, number)[first:last]
+                    order = self._order(size, epoch, file, number)
+                    order = order[max(start - begin, 0) : min(stop - begin, size)]
+                    if order.size:
                         yield {name: values[order] for name, values in arrays.items()}
                     begin += size
                     if begin >= stop:
@@ -193,31 +193,28 @@ def _read_spec(paths):
 
 def shard_path(folder, index, num_shards, name="pretraining"):
     """Returns the path of a shard, such as `pretraining-00003-of-00016.tfrecord`."""
-    return to_path(folder) / f"{name}-{index:05}-of-{num_shards:05}.tfrecord"
+    return folder / f"{name}-{index:05}-of-{num_shards:05}.tfrecord"
 
 
 def find_shards(source):
     """Lists record files, sorted for a folder, otherwise in the given order.
 
     Args:
-        source: str or path of a folder or a file, or a list of files.
+        source: Path of a folder or a file, or a list of paths of files.
 
     Raises:
         FileNotFoundError: If a file does not exist, or a folder has no record files, or a
             shard is missing.
     """
-    if isinstance(source, list | tuple):
-        paths = [to_path(path) for path in source]
-    elif to_path(source).is_dir():
-        found = to_path(source).glob("[!.]*.tfrecord")
+    paths = source if isinstance(source, list) else [source]
+    if paths == [source] and source.is_dir():
+        found = source.glob("[!.]*.tfrecord")
         paths = sorted({sibling for path in found for sibling in _siblings(path)})
-    else:
-        paths = [to_path(source)]
     missing = next((path for path in paths if not path.is_file()), None)
     if missing or not paths:
         raise FileNotFoundError(
             "`source` must have TFRecord files, and all shards of a set. "
-            f"Missing: '{missing or to_path(source) / '*.tfrecord'}'."
+            f"Missing: '{missing or f'{source}/*.tfrecord'}'."
         )
     return paths
 

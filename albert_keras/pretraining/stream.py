@@ -13,7 +13,6 @@ import numpy as np
 from albert_keras.pretraining import examples
 from albert_keras.pretraining.documents import join_documents
 from albert_keras.pretraining.token_store import read_block
-from albert_keras.system.storage import to_path
 
 # About eight million tokens: 32 MB, or 16,000 examples of length 512.
 WINDOW_BLOCKS = 16
@@ -41,7 +40,7 @@ class ExampleStream:
     store, and takes about 10 ns per token (100 ns for filled rows).
 
     Args:
-        folder: str or path of the store.
+        folder: Path of the store.
         description: dict. Content of its `dataset.json`.
         config: `PretrainingDataConfig`.
         seed: int >= 0.
@@ -52,7 +51,7 @@ class ExampleStream:
         self._seed = seed
         self._vocabulary = StoredVocabulary(description)
         self._blocks = [
-            (to_path(folder) / name, block)
+            (folder / name, block)
             for name, blocks in description["shards"].items()
             for block in blocks
         ]

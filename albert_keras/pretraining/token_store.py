@@ -16,7 +16,7 @@ import numpy as np
 from albert_keras.checks import check_json
 from albert_keras.pretraining.documents import Documents
 from albert_keras.system.files import atomic_path, read_json, write_json
-from albert_keras.system.storage import read_range, to_path
+from albert_keras.system.storage import read_range
 from albert_keras.tokenizers.ragged import offsets_of
 
 _DESCRIPTION = "dataset.json"
@@ -39,12 +39,15 @@ _RECORDS = {"config": dict, "shards": {str: {"bytes": int}}}
 
 def write_description(folder, description):
     """Writes a dict as `dataset.json` to the folder of the shards, atomically."""
-    write_json(to_path(folder) / _DESCRIPTION, description)
+    write_json(folder / _DESCRIPTION, description)
 
 
 def read_description(folder):
-    """Returns the `dataset.json` of a folder as a dict, or `None` without that file."""
-    path = to_path(folder) / _DESCRIPTION
+    """Returns the `dataset.json` of a folder as a dict, or `None` without that file.
+
+    The folder is a str or a path, and may be an address.
+    """
+    path = f"{folder}/{_DESCRIPTION}"
     try:
         # Not `is_file`, which is also false if the network fails.
         description = read_json(path)
@@ -61,7 +64,7 @@ def is_store(description):
 
 def token_shard_path(folder, index, num_shards):
     """Returns the path of a shard, such as `documents-00003-of-00016.tokens`."""
-    return to_path(folder) / f"documents-{index:05}-of-{num_shards:05}.tokens"
+    return folder / f"documents-{index:05}-of-{num_shards:05}.tokens"
 
 
 def write_token_shard(path, blocks, vocabulary_size):

@@ -471,7 +471,7 @@ def fingerprint_data(folder):
     if is_store(description):
         names = description["shards"]
         return fingerprint_files([to_path(folder) / name for name in names])
-    return fingerprint_files(find_shards(folder))
+    return fingerprint_files(find_shards(to_path(folder)))
 
 
 def check_data(folder, tokenizer, shape, examples=None):
