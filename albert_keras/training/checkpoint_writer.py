@@ -35,7 +35,6 @@ class CheckpointWriter(StepCounter):
         if self.best and not checkpoints.file(self.best.step).exists():
             # It was deleted for a better one, which is damaged.
             self.best = None
-        checkpoints.mark_best(self.best)
         for name, part in parts.items():
             part.restore(resumed.state.get(name, {}))
 
@@ -50,8 +49,7 @@ class CheckpointWriter(StepCounter):
         interval = self.config.steps_per_checkpoint
         is_due = interval is not None and self.has_passed(interval)
         if is_due or self.signals.received:
-            # The running means of the epoch are part of this state.
-            self._save(with_metrics=True)
+            self._save()
         self._stop_if_told()
 
     def on_evaluation(self, measured):
@@ -81,15 +79,13 @@ class CheckpointWriter(StepCounter):
         if is_equal and None not in (new.loss, self.best.loss):
             self.best = min(self.best, new, key=lambda best: best.loss)
 
-    def _save(self, with_metrics=False):
+    def _save(self):
         state = {name: part.state() for name, part in self.parts.items()}
         if self.best:
             state["best"] = self.best._asdict()
         if self.num_worse:
             state["num_worse"] = self.num_worse
-        self.checkpoints.save(
-            self.model, self.step, state, best=self.best, with_metrics=with_metrics
-        )
+        self.checkpoints.save(self.model, self.step, state, best=self.best)
 
     def _stop_early(self):
         best = self.best and f" than {self.best.value:.4g} of step {self.best.step}"

@@ -6,7 +6,6 @@ import pathlib
 import re
 from typing import NamedTuple
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -15,23 +14,14 @@ from albert_keras.keras_internals import sync_variables
 from albert_keras.system.files import atomic_path, remove_leftovers, write_json
 
 _NAME = re.compile(r"step-(\d+)\.npz")
-_METRICS, _CONTENT = "metrics/", "content"
-# Errors of the disk or the system; the file itself is not damaged.
-_NO_DAMAGE = (
-    *(errno.EIO, errno.ESTALE),
-    *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE),
-)
+_CONTENT = "content"
 
 
 class Checkpoint(NamedTuple):
-    """Content of a checkpoint file besides the variables of model and optimizer.
-
-    `metrics` are the running means of an unfinished epoch, arrays `(replicas, ...)`.
-    """
+    """Content of a checkpoint file besides the variables of model and optimizer."""
 
     step: int
     state: dict
-    metrics: list
 
 
 class Best(NamedTuple):
@@ -73,25 +63,21 @@ class CheckpointFolder:
         """Returns the step of the newest file, or 0 if there is none."""
         return max(map(_named_step, self.files()), default=0)
 
-    def save(self, model, step, state=None, *, best=None, with_metrics=False):
+    def save(self, model, step, state=None, *, best=None):
         """Writes the state of a model (see `write_checkpoint`) and deletes old files.
 
-        The file of `best`, a `Best` or `None`, is kept, and `best.json` names it.
+        The file of `best`, a `Best` or `None`, is kept, and `best.json` names it for the
+        user.
         """
         if not self.writes:
             return
-        write_checkpoint(self.file(step), model, step, state or {}, with_metrics)
-        self.mark_best(best)
-        kept = {self.file(best.step)} if best else set()
-        for old in self.files()[: -self.keep]:
-            if old not in kept:
-                old.unlink()
-
-    def mark_best(self, best):
-        """Writes the best step to `best.json`, for the user."""
-        if self.writes and best:
+        if best:
             content = {**best._asdict(), "file": self.file(best.step).name}
             write_json(self.path / "best.json", content)
+        write_checkpoint(self.file(step), model, step, state or {})
+        for old in self.files()[: -self.keep]:
+            if not best or old != self.file(best.step):
+                old.unlink()
 
     def restore(self, model, warn):
         """Loads the newest undamaged file into a model.
@@ -122,7 +108,7 @@ class CheckpointFolder:
                     file.rename(file.with_name(f"damaged-{file.name}"))
         if damage:
             raise damage
-        return Checkpoint(0, {}, [])
+        return Checkpoint(0, {})
 
 
 def best_of(state):
@@ -130,20 +116,15 @@ def best_of(state):
     return Best(**state["best"]) if "best" in state else None
 
 
-def write_checkpoint(path, model, step, state, with_metrics=False):
+def write_checkpoint(path, model, step, state):
     """Writes the state of a model to one file, atomically.
 
     The state consists of all variables of the model, including dropout seeds (which
-    weight files of Keras omit), all variables of its optimizer, the `state` of callbacks
-    (a dict for JSON), and inside an epoch the running means (`with_metrics`).
+    weight files of Keras omit), all variables of its optimizer, and the `state` of
+    callbacks (a dict for JSON).
     """
     sync_variables(model)
     arrays = named_arrays(model)
-    if with_metrics:
-        arrays |= {
-            f"{_METRICS}{i}": _replica_values(variable)
-            for i, variable in enumerate(model.metrics_variables)
-        }
     # The first array names the others, since a damaged directory may lose some of them.
     content = {"names": list(arrays), "step": step, "state": state}
     content = np.array(json.dumps(content))
@@ -163,8 +144,6 @@ def restore_checkpoint(path, model):
     """
     path = pathlib.Path(path)
     arrays, content = _read(path)
-    names = [name for name in arrays if name.startswith(_METRICS)]
-    metrics = [arrays.pop(name) for name in names]
     variables = named_variables(model)
     differences = sorted(set(arrays) ^ set(variables)) or [
         name for name, v in variables.items() if arrays[name].shape != tuple(v.shape)
@@ -176,22 +155,7 @@ def restore_checkpoint(path, model):
         )
     for name, variable in variables.items():
         variable.assign(arrays[name])
-    step = content.get("step", _named_step(path))
-    return Checkpoint(step, content["state"], metrics)
-
-
-def assign_metrics(model, arrays):
-    """Sets the running means of a model to `Checkpoint.metrics`.
-
-    Returns whether it did: not if the metrics or the number of replicas are different.
-    """
-    variables = [_replica_variables(variable) for variable in model.metrics_variables]
-    if not variables or list(map(len, variables)) != list(map(len, arrays)):
-        return False
-    for replicas, values in zip(variables, arrays, strict=True):
-        for variable, value in zip(replicas, values, strict=True):
-            variable.assign(value)
-    return True
+    return Checkpoint(content["step"], content["state"])
 
 
 def named_variables(model):
@@ -212,22 +176,6 @@ def named_arrays(model):
     return {name: ops.convert_to_numpy(v) for name, v in variables.items()}
 
 
-def _replica_variables(variable):
-    # Under TensorFlow's strategies each replica has its own sum of a metric. Reading them
-    # as one variable would add them.
-    if keras.config.backend() == "tensorflow":
-        import tensorflow as tf
-
-        if isinstance(variable.value, tf.distribute.DistributedValues):
-            strategy = variable.value.distribute_strategy
-            return strategy.experimental_local_results(variable.value)
-    return [variable]
-
-
-def _replica_values(variable):
-    return np.stack([ops.convert_to_numpy(v) for v in _replica_variables(variable)])
-
-
 def _read(path):
     try:
         # Opened here, because NumPy leaves damaged files open.
@@ -240,7 +188,8 @@ def _read(path):
         if arrays.keys() != set(content["names"]):
             raise ValueError("arrays are missing")
     except Exception as error:  # Damaged bytes can raise anything.
-        if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
+        # An error of the disk or system, except for seeking before the file's start.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise DamagedCheckpointError(
             f"A checkpoint file cannot be read. Received: {path} "

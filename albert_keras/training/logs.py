@@ -4,10 +4,12 @@ import json
 import pathlib
 import time
 
+import keras
+from keras import ops
+
 from albert_keras.checks import is_number
 from albert_keras.keras_internals import sync_variables
 from albert_keras.system.files import atomic_path, names_path
-from albert_keras.training.checkpoints import assign_metrics
 from albert_keras.training.steps import StepCounter
 
 
@@ -20,24 +22,26 @@ class RunLog(StepCounter):
     losses and metrics since the previous entry or evaluation. (The last steps before an
     evaluation may be in no entry.) Entries after evaluations have `val_*`.
 
-    Each of the `writers` has a method `write(entry, model)`. `metrics` are those of the
-    `Checkpoint` of a training that is resumed inside an epoch.
+    Each of the `writers` has a method `write(entry, model)`.
+
+    Attributes:
+        running_means: Values of the metrics' variables inside an epoch at which the
+            training is resumed, `(variables, replicas, ...)`.
     """
 
-    def __init__(
-        self, initial_step, every_steps, writers, tokens_per_step=None, metrics=()
-    ):
+    def __init__(self, initial_step, every_steps, writers, tokens_per_step=None):
         super().__init__(initial_step)
         self.every_steps = every_steps
         self.writers = writers
         self.tokens_per_step = tokens_per_step
-        self.resumed_metrics = metrics
+        self.running_means = []
         self.began = None
         self.seconds_before = 0.0
 
     def restore(self, state):
         """Sets the `state` of the training that is resumed."""
         self.seconds_before = state.get("seconds", 0.0)
+        self.running_means = state.get("running_means", [])
 
     def on_train_begin(self, logs=None):
         if self.began is None:
@@ -47,9 +51,14 @@ class RunLog(StepCounter):
         super().on_epoch_begin(epoch)
         # Evaluations and checkpoints, between epochs, do not count as training time.
         self.last_entry, self.last_step = time.monotonic(), self.step
-        if self.resumed_metrics:
-            assign_metrics(self.model, self.resumed_metrics)
-        self.resumed_metrics = ()
+        variables = metric_variables(self.model)
+        # With another number of replicas, the next entry has the mean of fewer steps.
+        if list(map(len, variables)) == list(map(len, self.running_means)):
+            for replicas, values in zip(variables, self.running_means, strict=True):
+                for variable, value in zip(replicas, values, strict=True):
+                    variable.assign(value)
+        self.running_means = []
+        self.is_inside_epoch = True
 
     def on_steps_end(self, logs):
         if self.has_passed(self.every_steps):
@@ -58,12 +67,20 @@ class RunLog(StepCounter):
             self.model.reset_metrics()
 
     def on_evaluation(self, measured):
+        self.is_inside_epoch = False
         if measured:
             self._write(measured)
 
     def state(self):
         """Returns the state for checkpoints, a dict for JSON."""
-        return {"seconds": self._seconds()}
+        if not self.is_inside_epoch:
+            return {"seconds": self._seconds()}
+        sync_variables(self.model)
+        means = [
+            [ops.convert_to_numpy(variable).tolist() for variable in replicas]
+            for replicas in metric_variables(self.model)
+        ]
+        return {"seconds": self._seconds(), "running_means": means}
 
     def _seconds(self):
         return round(self.seconds_before + time.monotonic() - self.began, 3)
@@ -85,6 +102,16 @@ class RunLog(StepCounter):
         }
         for writer in self.writers:
             writer.write(entry, self.model)
+
+
+def metric_variables(model):
+    """Returns the variables of a model's running means, each as a list by replica."""
+    variables = model.metrics_variables
+    if keras.config.backend() != "tensorflow":
+        return [[variable] for variable in variables]
+    # Reading the sums of all replicas as one variable would add them.
+    local_results = model.distribute_strategy.experimental_local_results
+    return [local_results(variable.value) for variable in variables]
 
 
 class JsonLines:

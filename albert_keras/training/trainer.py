@@ -144,15 +144,13 @@ class Trainer:
             guards = {"divergence": divergence, **(guards or {})}
             writers = [*self._log_writers(stack, resumed.step), *guards.values()]
             enter_phase(resumed.step)
-            if resumed.metrics:
-                model.build_running_means(make_dataset(resumed.step).element_spec)
-            log = RunLog(
-                resumed.step, config.steps_per_log, writers, metrics=resumed.metrics
-            )
+            log = RunLog(resumed.step, config.steps_per_log, writers)
             parts = {"log": log, **guards}
             writer = CheckpointWriter(
                 resumed, self.checkpoints, parts, signals, tell, config
             )
+            if log.running_means:
+                model.build_running_means(make_dataset(resumed.step).element_spec)
             callbacks = [
                 *callbacks,
                 StopWhenNotFinite(resumed.step, self.checkpoints),
