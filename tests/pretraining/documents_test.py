@@ -9,26 +9,12 @@ from albert_keras.pretraining.documents import (
     split_marks,
     tokenize_documents,
 )
-from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.ragged import offsets_of
 from tests.pretraining.random_documents import as_lists, draw_lengths, number_tokens
-
-TEXTS = [["this is a test", " ", "a test"], [" "], ["test"], [""]]
 
 
 def sizes(documents):
     return documents.num_documents, documents.num_sentences, documents.num_tokens
-
-
-def test_tokenizing_keeps_sentences_apart(shared):
-    path = shared / "data/tokenizers/30k-clean.model"
-    documents = tokenize_documents(TEXTS, AlbertTokenizer(str(path)).encoder)
-    token_ids, word_starts = split_marks(documents.marked_ids)
-    np.testing.assert_array_equal(token_ids, [48, 25, 21, 1289, 21, 1289, 1289])
-    np.testing.assert_array_equal(word_starts, [True] * 7)
-    np.testing.assert_array_equal(documents.sentence_offsets, [0, 4, 6, 7])
-    np.testing.assert_array_equal(documents.document_offsets, [0, 2, 3])
-    assert sizes(documents) == (2, 3, 7)
 
 
 def test_tokens_are_those_of_each_sentence_alone(documents, tokenizer):
@@ -70,12 +56,3 @@ def test_joining():
         document for part in parts for document in as_lists(part)
     ]
     assert joined.document_offsets.dtype == joined.sentence_offsets.dtype == np.int64
-
-
-def test_marks():
-    token_ids = np.array([0, 1, 29_999, 2**30 - 1], np.int32)
-    word_starts = np.array([True, False, True, True])
-    found = split_marks(mark_word_starts(token_ids, word_starts))
-    np.testing.assert_array_equal(found[0], token_ids)
-    np.testing.assert_array_equal(found[1], word_starts)
-    assert [array.dtype for array in found] == [np.int32, bool]

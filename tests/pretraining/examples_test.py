@@ -11,7 +11,7 @@ from albert_keras.pretraining.examples import (
     cut_examples,
     make_examples,
 )
-from albert_keras.pretraining.packing import max_pairs, one_a_row, pack_pairs
+from albert_keras.pretraining.packing import max_pairs, pack_pairs
 from tests.pretraining.random_documents import make_all, original_ids
 
 CONFIG = PretrainingDataConfig(sequence_length=61)
@@ -56,23 +56,17 @@ def test_default_max_predictions():
     assert dataclasses.replace(config, max_predictions=20).num_predictions == 20
 
 
-@pytest.mark.parametrize("packing", ["padded", "filled"])
 @pytest.mark.parametrize("sentence_pairs", ["sop", "nsp", "none"])
-@pytest.mark.parametrize("masking", ["token", "whole_word", "ngram"])
-def test_properties_of_every_example(
-    tokenized, encoder, sentence_pairs, masking, packing
-):
+def test_properties_of_filled_examples(tokenized, encoder, sentence_pairs):
     config = dataclasses.replace(
-        CONFIG, sentence_pairs=sentence_pairs, masking=masking, packing=packing
+        CONFIG, sentence_pairs=sentence_pairs, packing="filled"
     )
     arrays = make_all(tokenized, encoder, config)
     original = original_ids(arrays)
     lengths = arrays["padding_mask"].sum(axis=1)
     is_prediction = arrays["mask_weights"] > 0
 
-    num_pairs = 1
-    if packing == "filled":
-        num_pairs = arrays["sop_weight"].sum(axis=1)
+    num_pairs = arrays["sop_weight"].sum(axis=1)
     num_separators = num_pairs * (1 if sentence_pairs == "none" else 2)
     assert (original[:, 0] == encoder.cls_token_id).all()
     assert (original[np.arange(len(original)), lengths - 1] == 3).all()
@@ -102,14 +96,15 @@ def test_pairs_of_filled_rows(tokenized, encoder, sentence_pairs):
     cut = cut_examples(tokenized, np.random.default_rng(1), config)
     arrays = make_all(tokenized, encoder, config, seed=1)
     original = original_ids(arrays)
+    num_pairs = len(cut.pairs.label)
     alone = pack_pairs(
-        cut.pairs,
-        one_a_row(len(cut.pairs.label)),
+        cut.pairs._replace(row=np.arange(num_pairs), column=np.zeros(num_pairs, int)),
+        num_pairs,
         tokenized.marked_ids,
-        sequence_length=config.sequence_length,
-        encoder=encoder,
+        config.sequence_length,
+        encoder,
     )
-    expected = iter(range(len(cut.pairs.label)))
+    expected = iter(range(num_pairs))
     assert arrays["sop_label"].shape == (cut.num_examples, max_pairs(61))
     for row, ids in enumerate(arrays["sequence_ids"]):
         num_pairs = int(arrays["sop_weight"][row].sum())
@@ -156,15 +151,3 @@ def test_rows_are_made_in_any_order(tokenized, encoder, packing):
     shapes = {name: (0, *values.shape[1:]) for name, values in some.items()}
     assert {name: values.shape for name, values in nothing.items()} == shapes
     assert run_counts.tolist() == [0, 0, 0]
-
-
-def test_replacements_by_option(tokenized, encoder):
-    for option, found in (("ordinary", False), ("vocabulary", True)):
-        config = dataclasses.replace(
-            CONFIG, random_replacements=option, masked_rate=0.9
-        )
-        arrays = make_all(tokenized, encoder, config)
-        is_prediction = arrays["mask_weights"] > 0
-        rows = np.nonzero(is_prediction)[0]
-        visible = arrays["token_ids"][rows, arrays["mask_positions"][is_prediction]]
-        assert np.isin(visible, [0, 1, 2, 3]).any() == found

@@ -1,98 +1,14 @@
-"""Masking: equality with plain rules, and properties of every strategy."""
+"""Masking: ties, rates, and the ends of the draws; `parity_test.py` has the rules."""
 
 import numpy as np
 import pytest
 
-from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.masking import (
-    MASKING,
     MaskingDraws,
-    count_predictions,
-    derive_max_predictions,
     draw_masking,
-    gather_predictions,
     replace_selected,
     select_ngrams,
 )
-from tests import plain_pretraining_data as plain
-
-SEQUENCE_LENGTH = 131
-BATCH = 57
-
-
-def draw_batch(seed, masked_rate):
-    """Draws words between special tokens: [CLS] at 0, two [SEP], padding.
-
-    Returns:
-        The first arguments of `select_ngrams`.
-    """
-    rng = np.random.default_rng(seed)
-    columns = np.arange(SEQUENCE_LENGTH)
-    lengths = rng.integers(5, SEQUENCE_LENGTH + 1, size=(BATCH, 1))
-    separator = rng.integers(2, lengths - 2)
-    maskable = (columns > 0) & (columns < lengths - 1) & (columns != separator)
-    word_starts = rng.random(maskable.shape) < 0.6
-    budgets = count_predictions(lengths[:, 0], masked_rate, 119)
-    return word_starts, maskable, budgets, draw_masking(rng, *maskable.shape, 119)
-
-
-@pytest.fixture(scope="module", params=[(0, 0.15), (1, 0.15), (2, 0.9)])
-def batch(request):
-    return draw_batch(*request.param)
-
-
-def take(draws, rows):
-    return MaskingDraws(*(draw[rows] for draw in draws))
-
-
-def select_plainly(batch, config):
-    """Selects by the plain rules, from pieces with the same word starts."""
-    word_starts, maskable, budgets, draws = batch
-    pieces = np.where(maskable, np.where(word_starts, "▁a", "b"), "[SEP]").tolist()
-    selected = np.zeros_like(maskable)
-    for row, budget in enumerate(budgets.tolist()):
-        draw = {name: v.tolist() for name, v in take(draws, row)._asdict().items()}
-        positions = plain.select(pieces[row], budget, draw, config)
-        selected[row, list(positions)] = True
-    return selected
-
-
-@pytest.mark.parametrize(
-    ("name", "max_ngram", "favor_shorter"),
-    [
-        ("token", 3, True),
-        ("whole_word", 3, True),
-        ("ngram", 1, True),
-        ("ngram", 3, True),
-        ("ngram", 4, False),
-        ("ngram", 9, True),
-    ],
-)
-def test_equal_to_the_plain_rules(batch, name, max_ngram, favor_shorter):
-    options = {"max_ngram": max_ngram, "favor_shorter": favor_shorter}
-    config = PretrainingDataConfig(masking=name, **options)
-    word_starts, maskable, _, _ = batch
-    selected, run_counts = MASKING[name](*batch, **options)
-    np.testing.assert_array_equal(selected, select_plainly(batch, config))
-    # Each run of n words counts once.
-    is_word = maskable & (word_starts | ~np.roll(maskable, 1, axis=1))
-    is_word |= maskable & (name == "token")
-    num_words = np.count_nonzero(selected & is_word)
-    assert run_counts @ np.arange(1, len(run_counts) + 1) == num_words
-
-
-def test_examples_do_not_depend_on_their_batch(batch):
-    selected, _ = select_ngrams(*batch, max_ngram=3)
-    word_starts, maskable, budgets, draws = batch
-    few = slice(11, 13)
-    alone, _ = select_ngrams(
-        word_starts[few],
-        maskable[few],
-        budgets[few],
-        take(draws, few),
-        max_ngram=3,
-    )
-    np.testing.assert_array_equal(alone, selected[few])
 
 
 def test_equal_draws_are_tried_from_left_to_right():
@@ -119,7 +35,7 @@ def test_sizes_have_probability_one_over_n(favor_shorter, shares):
     maskable[:, 0] = False
     draws = draw_masking(np.random.default_rng(1), *maskable.shape, 300)
     every_word = np.ones_like(maskable)
-    _, run_counts = select_ngrams(
+    selected, run_counts = select_ngrams(
         every_word,
         maskable,
         [300] * 47,
@@ -127,6 +43,8 @@ def test_sizes_have_probability_one_over_n(favor_shorter, shares):
         max_ngram=3,
         favor_shorter=favor_shorter,
     )
+    # Each n-gram of n words counts once.
+    assert run_counts @ [1, 2, 3] == np.count_nonzero(selected)
     # Four standard errors of a share of 1/2 in 6,000 draws, and shortened n-grams.
     assert run_counts.sum() > 6_000
     expected = np.array(shares) / 11
@@ -179,23 +97,3 @@ def test_draws():
     for uniforms in (size, action, replacement):
         assert 0 <= uniforms.min() <= uniforms.max() < 1
         assert abs(uniforms.mean() - 0.5) < 4 * np.sqrt(1 / 12 / uniforms.size)
-
-
-def test_predictions_are_listed_in_order():
-    token_ids = np.arange(20, 32, dtype=np.int32).reshape(2, 6)
-    selected = np.zeros((2, 6), bool)
-    selected[0, [1, 4, 5]] = True
-    listed = gather_predictions(token_ids, selected, 4)
-    np.testing.assert_array_equal(listed["mask_positions"], [[1, 4, 5, 0], [0] * 4])
-    np.testing.assert_array_equal(listed["mask_ids"], [[21, 24, 25, 0], [0] * 4])
-    np.testing.assert_array_equal(listed["mask_weights"], [[1, 1, 1, 0], [0] * 4])
-    assert listed["mask_weights"].dtype == np.float32
-
-
-def test_budgets():
-    lengths = [3, 20, 100, 512]
-    np.testing.assert_array_equal(count_predictions(lengths, 0.15, 77), [1, 3, 15, 77])
-    np.testing.assert_array_equal(count_predictions(lengths, 0.15, 20), [1, 3, 15, 20])
-    for sequence_length in range(5, 600):
-        room = derive_max_predictions(sequence_length, 0.15)
-        assert count_predictions(sequence_length, 0.15, 10**6) == room

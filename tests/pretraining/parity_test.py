@@ -13,7 +13,11 @@ from albert_keras.pretraining.documents import (
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.masking import draw_masking, mask_examples
-from albert_keras.pretraining.pairs import ONE_SENTENCE_CHUNKS, draw_pairs
+from albert_keras.pretraining.pairs import (
+    ONE_SENTENCE_CHUNKS,
+    PAIR_CLASSES,
+    draw_pairs,
+)
 from albert_keras.text.corpus import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests import plain_pretraining_data as plain
@@ -78,34 +82,37 @@ def assert_equal_to_the_plain_rules(documents, encoder, config, seed=0):
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
-MASKINGS = [
+WAYS = [
     {"masking": "token"},
     {"masking": "whole_word", "random_replacements": "vocabulary"},
     {"masking": "ngram"},
     {"masking": "ngram", "max_ngram": 5, "favor_shorter": False, "masked_rate": 0.4},
     {"masking": "ngram", "max_predictions": 3},
+    {"masking": "ngram", "max_ngram": 9, "masked_rate": 0.9, "pair_gap": 1},
+    {"masking": "whole_word", "max_predictions": 999, "pair_gap": 4},
 ]
 
 
-@pytest.mark.parametrize("sequence_length", [5, 29, 128])
+@pytest.mark.parametrize("sequence_length", [5, 16, 47, 512])
 @pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
-@pytest.mark.parametrize("sentence_pairs", ["sop", "nsp", "none"])
+@pytest.mark.parametrize("sentence_pairs", PAIR_CLASSES)
 def test_equal_to_the_plain_rules(
     encoder, sentence_pairs, one_sentence_chunks, sequence_length
 ):
-    rng = np.random.default_rng(sequence_length)
-    corpora = [draw_tokens(rng, d, encoder) for d in draw_corpora(rng).values()]
-    # Each kind of corpus is masked in one of the five ways, which take turns.
-    ways = itertools.cycle(MASKINGS)
-    for seed, (documents, masking) in enumerate(zip(corpora, ways, strict=False)):
-        config = PretrainingDataConfig(
-            sequence_length=sequence_length,
-            sentence_pairs=sentence_pairs,
-            one_sentence_chunks=one_sentence_chunks,
-            short_sequence_prob=0.2,
-            **masking,
-        )
-        assert_equal_to_the_plain_rules(documents, encoder, config, seed)
+    # Each kind of corpus is made in one of the ways, which take turns.
+    ways = itertools.cycle(WAYS)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        for lengths, way in zip(draw_corpora(rng).values(), ways, strict=False):
+            documents = draw_tokens(rng, lengths, encoder)
+            config = PretrainingDataConfig(
+                sequence_length=sequence_length,
+                sentence_pairs=sentence_pairs,
+                one_sentence_chunks=one_sentence_chunks,
+                short_sequence_prob=0.3,
+                **way,
+            )
+            assert_equal_to_the_plain_rules(documents, encoder, config, seed)
 
 
 def describe(arrays):

@@ -71,7 +71,7 @@ def as_ranges(pairs):
     return [
         (range(first, first + first_length), range(second, second + length), label)
         for first, first_length, second, length, label in zip(
-            *(column.tolist() for column in pairs), strict=True
+            *(column.tolist() for column in pairs[:5]), strict=True
         )
     ]
 

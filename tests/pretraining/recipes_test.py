@@ -10,13 +10,7 @@ from albert_keras.pretraining import (
     RECIPES,
     PretrainingDataConfig,
     PretrainingRecipe,
-    scaled_learning_rate,
 )
-
-
-def test_rate_goes_with_the_root_of_the_batch():
-    assert scaled_learning_rate(0.3, 18, 2) == pytest.approx(0.9)
-    assert scaled_learning_rate(0.3, 7, 7) == 0.3
 
 
 def test_the_papers_recipe():

@@ -174,8 +174,8 @@ def test_find_shards(tmp_path):
     for path in [*reversed(paths), tmp_path / ".1.unfinished.tfrecord"]:
         path.touch()
     assert find_shards(tmp_path) == paths
-    assert find_shards(str(paths[2])) == [paths[2]]
-    assert find_shards([paths[2], str(paths[0])]) == [paths[2], paths[0]]
+    assert find_shards(paths[2]) == [paths[2]]
+    assert find_shards([paths[2], paths[0]]) == [paths[2], paths[0]]
     paths[1].unlink()
     (tmp_path / "empty").mkdir()
     for source, missing in (

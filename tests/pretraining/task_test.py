@@ -12,7 +12,6 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     pretraining_validation_dataset,
 )
-from albert_keras.training import Trainer, TrainerConfig
 from tests.packed_rows import packed_batch, separate_batch
 
 VOCABULARY_SIZE, LENGTH, BATCH = 331, 23, 37
@@ -157,22 +156,3 @@ def test_packed_rows_measure_as_rows_of_one_example(sentence_pairs):
     assert set(packed) == set(separate)
     for name, value in separate.items():
         assert packed[name] == pytest.approx(value, rel=1e-5), name
-
-
-@pytest.mark.slow
-def test_packed_rows_train_by_the_losses_of_the_task(tmp_path):
-    keras.utils.set_random_seed(5)
-    task = InMemoryTask()
-    backbone = AlbertBackbone.from_config_preset("albert_test", max_sequence_length=41)
-    model = task.build_model(backbone)
-    trainer = Trainer(tmp_path, TrainerConfig(num_steps=47, steps_per_evaluation=47))
-    optimizer = keras.optimizers.Adam(0.01)
-    trainer.compile(model, optimizer, task.losses(), task.metrics())
-    batches = task.make_validation_dataset(packed_batch(), 5)
-    before = model.evaluate(batches, return_dict=True, verbose=0)
-    trainer.fit(model, lambda step: batches.repeat())
-    # What was learned from packed rows shows on rows of one example.
-    batches = task.make_validation_dataset(separate_batch(), 7)
-    after = model.evaluate(batches, return_dict=True, verbose=0)
-    assert after["loss"] < 0.5 * before["loss"]
-    assert after["sop_logits_accuracy"] > before["sop_logits_accuracy"]
