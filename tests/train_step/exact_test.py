@@ -83,12 +83,6 @@ def test_gradient_accumulation_of_keras_is_refused():
         make_pretrainer().compile(optimizer)
 
 
-def test_losses_that_are_sums_are_refused():
-    loss = keras.losses.MeanSquaredError(reduction="sum")
-    with pytest.raises(ValueError, match="reduction='sum'"):
-        make_pretrainer().compile("sgd", {"mlm_logits": loss, "sop_logits": loss})
-
-
 def test_targets_are_required():
     model = AlbertTextClassifier(make_backbone(), num_classes=3)
     with pytest.raises(ValueError, match="targets and a loss. Received: y=None"):

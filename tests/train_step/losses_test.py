@@ -18,7 +18,6 @@ from albert_keras.train_step.losses import (
 from albert_keras.train_step.weights import (
     GlobalWeights,
     global_weights,
-    num_weighted_rows,
     split_batch,
     update_mean,
 )
@@ -115,17 +114,15 @@ def test_confident_logits_stay_finite():
     assert float(SmoothedCrossentropy(0.1)(np.zeros(2), logits)) == pytest.approx(1e4)
 
 
-def test_config_round_trip():
-    loss = SmoothedCrossentropy(0.2, name="smooth")
-    restored = keras.losses.deserialize(keras.losses.serialize(loss))
-    assert isinstance(restored, SmoothedCrossentropy)
-    assert (restored.label_smoothing, restored.name) == (0.2, "smooth")
+NAN = float("nan")
 
 
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0, float("nan")])
-def test_smoothing_out_of_range(smoothing):
-    with pytest.raises(ValueError, match=f"less than 1. .*label_smoothing={smoothing}"):
+@pytest.mark.parametrize(("smoothing", "share"), [(-0.1, 0.0), (1.0, 1.5), (NAN, NAN)])
+def test_arguments_out_of_range(smoothing, share):
+    with pytest.raises(ValueError, match=f"less than 1. .*smoothing={smoothing}"):
         SmoothedCrossentropy(smoothing)
+    with pytest.raises(ValueError, match=f"at most 1. Received: share={share}"):
+        HardestShare(cross_entropy(), share)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 1.0])
@@ -193,16 +190,9 @@ def test_a_step_is_that_of_the_hardest_alone(tmp_path, micro_batches, xla):
     assert again.loss["pairs"].share == 0.5
 
 
-@pytest.mark.parametrize("share", [0.0, 1.5, float("nan")])
-def test_share_out_of_range(share):
-    with pytest.raises(ValueError, match=f"at most 1. Received: share={share}"):
-        HardestShare(cross_entropy(), share)
-
-
 def test_pairs_are_needed():
-    with pytest.raises(
-        ValueError, match="no effect with sentence_pairs=none. .*hardest_pairs=0.5"
-    ):
+    message = "no effect with sentence_pairs=none. .*hardest_pairs=0.5"
+    with pytest.raises(ValueError, match=message):
         PretrainingTask("none", hardest_pairs=0.5)
 
 
@@ -219,30 +209,30 @@ def test_each_target_is_divided_by_its_own_sum():
     shares = global_weights(targets, weights, alone)
     assert np.array(shares.weights["pieces"])[0] == pytest.approx([0.2, 0.2, 0, 0])
     assert np.array(shares.weights["pairs"]) == pytest.approx([1 / 3] * 3)
+    # Rows count where any target has weight.
     assert float(shares.num_examples) == 3.0
+    weights["pairs"] = np.array([0.0, 0.5, 0.0])
+    assert float(global_weights(targets, weights, alone).num_examples) == 2.0
 
 
-@pytest.mark.parametrize("shape", [(2,), (2, 1)])
-def test_a_column_of_weights_is_a_weight_for_each_example(shape):
-    weights = np.array([[2.0], [6.0]])
-    shares = global_weights({"y": np.zeros(shape)}, weights, alone)
-    assert np.array(shares.weights["y"]).tolist() == [0.25, 0.75]
+@pytest.mark.parametrize(
+    ("shape", "weights", "expected"),
+    [
+        ((2,), [[2.0], [6.0]], [0.25, 0.75]),
+        ((2, 1), [[2.0], [6.0]], [0.25, 0.75]),
+        ((3,), [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+    ],
+    ids=["column", "column of targets", "no weight"],
+)
+def test_shares_of_one_target(shape, weights, expected):
+    shares = global_weights({"y": np.zeros(shape)}, np.array(weights), alone)
+    assert np.array(shares.weights["y"]).tolist() == expected
 
 
 def test_weights_without_a_target_are_refused():
     targets = {"mlm_logits": np.zeros((2, 3)), "sop_logits": np.zeros(2)}
     with pytest.raises(ValueError, match="weights mlm for mlm_logits, sop_logits"):
         global_weights(targets, {"mlm": np.ones((2, 3))}, alone)
-
-
-def test_a_batch_without_weight_has_no_division_by_zero():
-    shares = global_weights({"y": np.zeros(3)}, np.zeros(3), alone)
-    assert np.array(shares.weights["y"]).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_rows_count_where_any_target_has_weight():
-    weights = {"pieces": np.eye(5, 3), "pairs": np.array([0.0, 0.0, 0.0, 0.5, 0.0])}
-    assert int(num_weighted_rows(weights)) == 4
 
 
 @pytest.mark.parametrize("num_parts", [1, 2, 3, 5])

@@ -112,13 +112,6 @@ def test_the_optimizer_clips_in_a_step_of_the_users_own():
     assert sum(((a - b) ** 2).sum() for a, b in pairs) ** 0.5 == pytest.approx(0.125)
 
 
-def test_an_optimizer_keeps_its_limits_for_other_models():
-    model = make_small_model()
-    model.optimizer.global_clipnorm = 0.125
-    model.fit(make_small_data(), shuffle=False, verbose=0)
-    assert model.optimizer.global_clipnorm == 0.125
-
-
 def test_slices_of_parts_are_not_summed():
     slices = [
         tf.IndexedSlices(tf.constant([[value]]), tf.constant([3]), tf.constant([7, 1]))
@@ -174,12 +167,6 @@ def test_each_lookup_of_a_table_enters_the_norm_separately():
     assert np.allclose(clipped, expected, rtol=1e-6)
 
 
-def test_a_norm_that_is_not_finite_leaves_no_finite_gradient():
-    gradients = [tf.constant([np.inf, 1.0]), tf.constant([2.0])]
-    for gradient in clip(Clipping(global_clipnorm=1.0), gradients):
-        assert not np.isfinite(gradient).any()
-
-
 @pytest.mark.parametrize("is_scaled", [False, True])
 def test_the_optimizer_does_not_clip_meanwhile(is_scaled):
     optimizer = keras.optimizers.SGD(1.0, clipnorm=0.5)
@@ -202,18 +189,6 @@ def test_micro_batches_are_refused(monkeypatch):
     model.compile("sgd")
     with pytest.raises(ValueError, match="Received: micro_batches=2. Leave it out"):
         model.compile("sgd", micro_batches=2)
-
-
-class PlainModel(PlainStep, keras.Model):
-    """Trains by the step of Keras."""
-
-
-def test_the_mean_of_the_loss_is_that_in_the_logs():
-    inputs = keras.Input((2,))
-    model = PlainModel(inputs, keras.layers.Dense(3)(inputs))
-    model.compile("sgd", "mse", metrics=["mae"])
-    loss, _ = model.train_on_batch(np.ones((5, 2)), np.ones((5, 3)))
-    assert loss == pytest.approx(float(model.loss_mean().result()), rel=1e-6)
 
 
 # === Inference on single batches: equal to `predict`, compiled once, without leaks ===
@@ -262,15 +237,6 @@ def test_model_is_freed_with_its_last_reference():
     del model
     gc.collect()
     assert reference() is None
-
-
-def test_another_runtime_is_called_as_it_is():
-    def model(features):
-        return {"sum": features["token_ids"].sum(axis=1)}
-
-    features = make_features(4, 11)
-    outputs = infer(model, features)
-    assert (outputs["sum"] == features["token_ids"].sum(axis=1)).all()
 
 
 class MeanOfRows(WholeBatchLoss):

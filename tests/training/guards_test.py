@@ -89,6 +89,12 @@ def test_a_loss_that_stays_above_its_first_value_is_warned_of_once(resume_at):
     assert "above its first value for 30 steps: 8.250 at step 50, first 7.000" in line
     assert "learning rate 0.25" in line
     assert line.endswith("Remedies: a lower rate and a longer warm-up.")
+    # Losses of skipped steps are not finite, and do not count.
+    (line,) = warnings_of([NAN, 7.0, 8.0, 8.0, INF, 8.0, 8.0], resume_at)
+    assert "at step 60, first 7.000" in line
+    # No warning of losses that fall or recover.
+    assert warnings_of([7.0, *np.linspace(7.0, 3.0, 9)], resume_at) == []
+    assert warnings_of([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0], resume_at) == []
 
 
 def test_advice_on_pretraining_mentions_the_batch_size():
@@ -97,16 +103,6 @@ def test_advice_on_pretraining_mentions_the_batch_size():
     for entry in entries([7.0, 8.0, 8.0]):
         guard.write({**entry, "mlm_logits_loss": 6.5}, None)
     assert "batch / 4096" in lines[0]
-
-
-def test_losses_of_skipped_steps_are_not_the_first_value():
-    (line,) = warnings_of([NAN, 7.0, 8.0, 8.0, INF, 8.0, 8.0])
-    assert "at step 60, first 7.000" in line
-
-
-def test_losses_that_fall_or_recover_give_no_warning():
-    assert warnings_of([7.0, *np.linspace(7.0, 3.0, 9)]) == []
-    assert warnings_of([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0]) == []
 
 
 # === Counting of steps over epochs, resumes and several steps a call ===
@@ -134,9 +130,7 @@ def test_positions_of_full_batches():
     assert tokens_per_step(rows.batch(6)) is None
     assert tokens_per_step(rows.batch(6), 2) is None
     assert tokens_per_step(rows.batch(6, drop_remainder=True), 2) == 12 * 13
-
-
-@pytest.mark.parametrize("data", [np.zeros((6, 13)), np.zeros(5)], ids=["2d", "1d"])
-def test_other_data_has_an_unknown_number_of_tokens(data):
-    assert tokens_per_step(tf.data.Dataset.from_tensor_slices(data)) is None
-    assert tokens_per_step([data]) is None
+    # Other data has no tokens.
+    for data in (np.zeros((6, 13)), np.zeros(5)):
+        assert tokens_per_step(tf.data.Dataset.from_tensor_slices(data)) is None
+        assert tokens_per_step([data]) is None

@@ -1,18 +1,16 @@
-"""The log of a run, its bar, and what evaluations write."""
+"""The log of a run, and its bar."""
 
 import io
+import json
 
-import keras
-import numpy as np
 import pytest
 import rich.console
 import rich.progress
 import tensorflow as tf
 
 from albert_keras.system.progress import open_progress
-from albert_keras.train_step import ExactTrainStep
 from albert_keras.training.logs import JsonLines, RunLog, read_entry
-from albert_keras.training.progress import RichProgress, line_printer
+from albert_keras.training.progress import RichProgress
 from tests.training import small_run
 
 LOSSES = (8.0, 6.0, 4.0, 2.0, 5.0, 11.0, 7.0)
@@ -22,21 +20,13 @@ class FakeOptimizer:
     learning_rate = 0.5
 
 
-class FakeVariable:
-    @property
-    def value(self):
-        return self
-
-    def assign(self, value):
-        self.assigned = value
-
-
 class FakeModel:
     """Keeps the mean of the loss since its metrics were reset, as Keras does."""
 
     def __init__(self):
         self.optimizer = FakeOptimizer()
-        self.metrics_variables = [FakeVariable()]
+        self.metrics_variables = []
+        self.distribute_strategy = tf.distribute.get_strategy()
         self.losses = []
 
     def reset_metrics(self):
@@ -63,11 +53,11 @@ def feed(log, first, last):
         log.on_train_batch_end(step - first, logs)
 
 
-def make_log(initial_step, state=None, **options):
+def make_log(initial_step, state=None, model=None, **options):
     written = Entries()
     log = RunLog(initial_step, 2, [written], **options)
     log.restore(state or {})
-    log.set_model(FakeModel())
+    log.set_model(model or FakeModel())
     log.on_train_begin()
     log.on_epoch_begin(0)
     return log, written.entries
@@ -88,30 +78,22 @@ def test_entries_are_means_of_their_own_steps():
     assert ["tokens_per_second" in entry for entry in entries] == [1, 1, 0, 1]
 
 
-class Classifier(ExactTrainStep, keras.Model):
-    """Predicts its input."""
-
-
-def test_accuracies_of_batches_of_other_sizes_are_at_most_one():
-    """After a batch with errors, a large batch without any has an accuracy of 1."""
-    inputs = keras.Input((2,))
-    model = Classifier(inputs, keras.layers.Dense(2, use_bias=False)(inputs))
-    model.set_weights([np.eye(2)])
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    accuracy = keras.metrics.SparseCategoricalAccuracy("accuracy")
-    model.compile(keras.optimizers.SGD(0.0), loss, weighted_metrics=[accuracy])
-    x = np.eye(2)[[0, 1] * 10]
-    labels = np.array([0, 0, *[0, 1] * 9])  # One error, in the first batch.
-    batches = [(x[:3], labels[:3]), (x[3:], labels[3:])]
-    data = tf.data.Dataset.from_generator(
-        lambda: batches,
-        output_signature=(tf.TensorSpec([None, 2]), tf.TensorSpec([None], "int64")),
-    )
-    written = Entries()
-    log = RunLog(0, 1, [written])
-    model.fit(data, steps_per_epoch=2, shuffle=False, verbose=0, callbacks=[log])
-    found = [entry["accuracy"] for entry in written.entries]
-    assert found == [pytest.approx(2 / 3), 1.0]
+def test_running_means_of_an_epoch_are_kept_for_as_many_replicas(tmp_path):
+    _, model = small_run.make_trainer(tmp_path)
+    model.build_running_means(small_run.make_dataset(0).element_spec)
+    log, _ = make_log(4, model=model)
+    for number, variable in enumerate(model.metrics_variables):
+        variable.assign(number + 1 / 3)
+    means = [float(variable) for variable in model.metrics_variables]
+    state = json.loads(json.dumps(log.state()))
+    of_two = {"running_means": [values * 2 for values in state["running_means"]]}
+    for given, expected in ((state, means), (of_two, [0.0] * len(means))):
+        model.reset_metrics()
+        make_log(4, given, model)
+        assert [float(variable) for variable in model.metrics_variables] == expected
+    # At the end of an epoch they are not part of the state.
+    log.on_epoch_end(0, {})
+    assert log.state().keys() == {"seconds"}
 
 
 @pytest.mark.parametrize(
@@ -152,41 +134,3 @@ def test_loss_rate_time_left_and_evaluation(terminal, tokens, unit):
     # A log file or notebook shows no moving bar: it gets lines.
     assert ("step 4/11: loss 1.500, " in shown) == (not terminal)
     assert ("step 6/11: loss 1.125, " in shown) == (not terminal)
-
-
-def test_quiet_bar_prints_nothing(capsys):
-    with open_progress(quiet=True) as progress:
-        callback = RichProgress(RunLog(0, 1, []), 5, progress)
-        callback.on_epoch_begin(0)
-        callback.on_train_batch_end(0, {"loss": 1.25})
-        line_printer(progress.console)("a line")
-    assert capsys.readouterr() == ("", "")
-
-
-# === Scores of a function are logged and choose the best step ===
-
-
-def test_scores_of_a_training_are_logged_and_choose_the_best(tmp_path):
-    trainer, model = small_run.make_trainer(
-        tmp_path, num_steps=10, best_metric="val_score"
-    )
-    seen = []
-
-    def evaluate():
-        seen.append(model.get_weights()[0])
-        # The second is the best.
-        return {"score": [0.5, 0.75, 0.625][len(seen) - 1], "tied": 2}
-
-    logs = trainer.fit(model, small_run.make_dataset, evaluate)
-    assert (logs["val_score"], logs["val_tied"]) == (0.625, 2)
-    outcome = small_run.outcome(tmp_path, model, logs)
-    evaluations = [line for line in outcome["lines"] if "val_score" in line]
-    assert [(x["step"], x["val_score"], x["val_tied"]) for x in evaluations] == [
-        (4, 0.5, 2.0),
-        (8, 0.75, 2.0),
-        (10, 0.625, 2.0),
-    ]
-    # Each saw the weights of its step.
-    assert (trainer.restore_best(model).step, len(seen)) == (8, 3)
-    assert np.array_equal(model.get_weights()[0], seen[1])
-    assert not np.array_equal(seen[1], seen[2])

@@ -51,12 +51,10 @@ def test_training_and_held_out_share_their_tags(tmp_path):
     assert scalars_in(tmp_path / "validation") == {"loss": [(6, 2.375)]}
 
 
-@pytest.mark.parametrize(
-    "optimizer", [FakeLamb(), FakeScaled()], ids=["lamb", "scaled"]
-)
-def test_trust_ratios_of_layers(tmp_path, optimizer):
+def test_trust_ratios_of_layers(tmp_path):
     model = FakeModel()
-    model.optimizer = optimizer
-    write(tmp_path, [{"step": 3, "loss": 2.5}], model)
-    found = scalars_in(tmp_path / "train")
-    assert found["trust_ratio/dense/kernel"] == [(3, 1.75)]
+    # Loss scaling wraps LAMB.
+    for name, model.optimizer in (("a", FakeLamb()), ("b", FakeScaled())):
+        write(tmp_path / name, [{"step": 3, "loss": 2.5}], model)
+        found = scalars_in(tmp_path / name / "train")
+        assert found["trust_ratio/dense/kernel"] == [(3, 1.75)]
