@@ -62,7 +62,7 @@ MODEL_SIDE = (
 USES_TENSORFLOW = {
     *("compression/tensorflow_exits.py", "converters/tensorflow_file.py"),
     *("layers/tensorflow_kernels.py", "train_step/clipping.py"),
-    *("train_step/inference.py", "train_step/tensorflow_step.py"),
+    "train_step/tensorflow_step.py",
 }
 # Imported as a whole, and only on TensorFlow.
 IS_TENSORFLOW = {

@@ -120,23 +120,17 @@ class SelfAttention(ConfiguredLayer):
                 bias = bias + block_bias(config, ops.shape(x)[1])
             scores = attention_scores(query, key, bias)
             context = weigh_values(scores, value, dropout)
+        elif has_blocks(config, query.shape[1]):
+            full = functools.partial(attend, dropout=dropout)
+            context = block_attention(query, key, value, bias, full, config, training)
         else:
-            context = self._attend(query, key, value, bias, dropout, training)
+            context = attend(query, key, value, bias, dropout)
         output = self.projection(ops.reshape(context, ops.shape(rows)))
         output = ops.reshape(output, ops.shape(x))
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[1])
         output = self.normalization(x + output)
         return (output, scores) if return_attention_scores else output
-
-    def _attend(self, query, key, value, bias, dropout, training):
-        """Returns the context, in blocks if the rows are long enough."""
-        compute = functools.partial(attend, dropout=dropout)
-        if has_blocks(self.albert_config, query.shape[1]):
-            return block_attention(
-                query, key, value, bias, compute, self.albert_config, training
-            )
-        return compute(query, key, value, bias)
 
     def _split_heads(self, rows, x):
         """Reshapes rows to the sequences of `x` with separate heads."""

@@ -209,21 +209,16 @@ class TensorFlowStep(PlainStep):
                 )
             return self._with_global_means(logs)
 
-        def run_on_data(data):
-            return self._with_global_means(run_step(data))
-
         if not self.run_eagerly:
             if num_steps > 1:
                 # Traced once, though it is called twice.
                 run_step = tf.function(run_step, autograph=False)
-            run_steps, run_on_data = (
-                tf.function(function, reduce_retracing=True, autograph=False)
-                for function in (run_steps, run_on_data)
-            )
+            run_steps = tf.function(run_steps, reduce_retracing=True, autograph=False)
 
         def run(iterator):
             if not isinstance(iterator, ITERATORS):
-                return run_on_data(next(iterator))
+                # Of a single batch, as from `train_on_batch`.
+                iterator = iter(tf.data.Dataset.from_tensors(next(iterator)))
             # Metrics of eager steps may not work in a graph, and are not built before.
             if isinstance(iterator, tf.data.Iterator) and not self.run_eagerly:
                 self.build_running_means(iterator.element_spec)

@@ -38,13 +38,9 @@ class CheckpointWriter(StepCounter):
         for name, part in parts.items():
             part.restore(resumed.state.get(name, {}))
 
-    def on_train_batch_end(self, batch, logs=None):
-        # At the end of an epoch, the state is written after the evaluation.
-        self.is_epoch_end = batch + 1 >= self.params["steps"]
-        super().on_train_batch_end(batch, logs)
-
     def on_steps_end(self, logs):
         if self.is_epoch_end:
+            # The state is written after the evaluation.
             return
         interval = self.config.steps_per_checkpoint
         is_due = interval is not None and self.has_passed(interval)

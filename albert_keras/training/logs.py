@@ -58,7 +58,6 @@ class RunLog(StepCounter):
                 for variable, value in zip(replicas, values, strict=True):
                     variable.assign(value)
         self.running_means = []
-        self.is_inside_epoch = True
 
     def on_steps_end(self, logs):
         if self.has_passed(self.every_steps):
@@ -67,13 +66,12 @@ class RunLog(StepCounter):
             self.model.reset_metrics()
 
     def on_evaluation(self, measured):
-        self.is_inside_epoch = False
         if measured:
             self._write(measured)
 
     def state(self):
         """Returns the state for checkpoints, a dict for JSON."""
-        if not self.is_inside_epoch:
+        if self.is_epoch_end:
             return {"seconds": self._seconds()}
         sync_variables(self.model)
         means = [

@@ -19,6 +19,8 @@ class StepCounter(keras.callbacks.Callback):
         self.steps_before_epoch = self.step
 
     def on_train_batch_end(self, batch, logs=None):
+        # At the end of an epoch, an evaluation follows.
+        self.is_epoch_end = batch + 1 >= self.params["steps"]
         self.previous_step = self.step
         self.step = self.steps_before_epoch + batch + 1
         self.on_steps_end(logs or {})

@@ -17,7 +17,7 @@ from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.models.embedding_losses import ContrastiveLoss
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.train_step import ExactTrainStep
+from albert_keras.train_step import ExactTrainStep, infer
 
 NUM_STEPS, LAST, LENGTH, PREDICTIONS = 5, 7, 13, 4
 # JAX compiles a step for each size of a batch; there all have that of the last.
@@ -144,6 +144,13 @@ def compare_dropout():
     }
 
 
+def compare_inference():
+    """Returns the difference of the outputs of two replicas from those of one."""
+    features, *_ = next(uneven_batches().as_numpy_iterator())
+    models = make_pretrainer(), make_pretrainer(mirrored())
+    return max_difference(*(infer(m, features).values() for m in models))
+
+
 def compare_filled():
     """Returns losses with a short last batch, and with it filled by rows of weight 0."""
     batch = 13
@@ -209,6 +216,7 @@ def compare_on_two_devices():
     results = {
         "float32": compare_ways({"2 replicas, 2 micro-batches": both}),
         "dropout": compare_dropout(),
+        "inference": compare_inference(),
         "whole batches": compare_whole_batches(
             {
                 "4 micro-batches, XLA": {"micro_batches": 4, "jit_compile": True},

@@ -69,6 +69,11 @@ def test_dropout_differs_between_replicas_and_is_seeded(table):
     }
 
 
+@pytest.mark.slow
+def test_outputs_of_several_replicas_are_those_of_one(table):
+    assert table["tensorflow 2"]["inference"] < 1e-5
+
+
 def make_backbone(**fields):
     return AlbertBackbone.from_config_preset("albert_test", num_layers=1, **fields)
 

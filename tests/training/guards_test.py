@@ -19,6 +19,7 @@ def make_guard(folder, optimizer, **options):
     model.compile(optimizer, "mse")
     guard = StopWhenNotFinite(4, CheckpointFolder(folder, keep=3), **options)
     guard.set_model(model)
+    guard.set_params({"steps": 99})
     guard.on_epoch_begin(0)
     return guard
 

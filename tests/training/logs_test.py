@@ -58,6 +58,7 @@ def make_log(initial_step, state=None, model=None, **options):
     log = RunLog(initial_step, 2, [written], **options)
     log.restore(state or {})
     log.set_model(model or FakeModel())
+    log.set_params({"steps": 4})
     log.on_train_begin()
     log.on_epoch_begin(0)
     return log, written.entries
@@ -85,6 +86,7 @@ def test_running_means_of_an_epoch_are_kept_for_as_many_replicas(tmp_path):
     for number, variable in enumerate(model.metrics_variables):
         variable.assign(number + 1 / 3)
     means = [float(variable) for variable in model.metrics_variables]
+    log.on_train_batch_end(0, {})
     state = json.loads(json.dumps(log.state()))
     of_two = {"running_means": [values * 2 for values in state["running_means"]]}
     for given, expected in ((state, means), (of_two, [0.0] * len(means))):
@@ -92,7 +94,7 @@ def test_running_means_of_an_epoch_are_kept_for_as_many_replicas(tmp_path):
         make_log(4, given, model)
         assert [float(variable) for variable in model.metrics_variables] == expected
     # At the end of an epoch they are not part of the state.
-    log.on_epoch_end(0, {})
+    log.on_train_batch_end(3, {})
     assert log.state().keys() == {"seconds"}
 
 
@@ -123,6 +125,7 @@ def test_loss_rate_time_left_and_evaluation(terminal, tokens, unit):
     columns = open_progress().columns
     with rich.progress.Progress(*columns, console=console) as progress:
         callback = RichProgress(RunLog(3, 2, [], tokens), 11, progress)
+        callback.set_params({"steps": 3})
         callback.on_epoch_begin(0)
         for batch, loss in enumerate([1.5, 1.25, 1.125]):
             callback.on_train_batch_end(batch, {"loss": loss})
