@@ -7,12 +7,12 @@ each other's files. TensorFlow writes and reads them.
 import errno
 import itertools
 import math
-import re
 
 import numpy as np
 
 from albert_keras.pretraining.examples import make_generator
 from albert_keras.pretraining.stream import in_batches
+from albert_keras.pretraining.token_store import read_description
 from albert_keras.system.files import atomic_path
 from albert_keras.system.storage import downloaded
 
@@ -33,8 +33,6 @@ FEATURES = {
 _OF_ORIGINAL = [*FEATURES.values()][:8]
 # Records that are read, parsed and shuffled together: 14 MB at sequence length 512.
 GROUP_RECORDS = 4096
-
-_SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecord")
 
 
 def write_records(path, groups):
@@ -191,25 +189,26 @@ def _read_spec(paths):
     return spec
 
 
-def shard_path(folder, index, num_shards, name="pretraining"):
+def shard_path(folder, index, num_shards):
     """Returns the path of a shard, such as `pretraining-00003-of-00016.tfrecord`."""
-    return folder / f"{name}-{index:05}-of-{num_shards:05}.tfrecord"
+    return folder / f"pretraining-{index:05}-of-{num_shards:05}.tfrecord"
 
 
 def find_shards(source):
-    """Lists record files, sorted for a folder, otherwise in the given order.
+    """Lists record files, in the given order.
 
     Args:
-        source: Path of a folder or a file, or a list of paths of files.
+        source: Path of a folder or a file, or a list of paths of files. The files of a
+            folder are those in its `dataset.json`, or without it all, sorted.
 
     Raises:
-        FileNotFoundError: If a file does not exist, or a folder has no record files, or a
-            shard is missing.
+        FileNotFoundError: If a file does not exist, or a folder has no record files.
     """
     paths = source if isinstance(source, list) else [source]
     if paths == [source] and source.is_dir():
-        found = source.glob("[!.]*.tfrecord")
-        paths = sorted({sibling for path in found for sibling in _siblings(path)})
+        described = read_description(source) or {"shards": ()}
+        paths = [source / name for name in described["shards"]]
+        paths = paths or sorted(source.glob("[!.]*.tfrecord"))
     missing = next((path for path in paths if not path.is_file()), None)
     if missing or not paths:
         raise FileNotFoundError(
@@ -217,12 +216,3 @@ def find_shards(source):
             f"Missing: '{missing or f'{source}/*.tfrecord'}'."
         )
     return paths
-
-
-def _siblings(path):
-    """Returns the paths of all shards of the data set of a file."""
-    shard = _SHARD.fullmatch(path.name)
-    if shard is None:
-        return [path]
-    total = int(shard["total"])
-    return [shard_path(path.parent, i, total, shard["name"]) for i in range(total)]

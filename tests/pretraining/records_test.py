@@ -15,6 +15,7 @@ from albert_keras.pretraining.records import (
     shard_path,
     write_records,
 )
+from albert_keras.pretraining.token_store import write_description
 from tests.pretraining.record_folders import (
     make_arrays,
     read_examples,
@@ -171,8 +172,13 @@ def test_other_content(tmp_path):
 def test_find_shards(tmp_path):
     paths = [shard_path(tmp_path, index, 3) for index in range(3)]
     assert paths[1].name == "pretraining-00001-of-00003.tfrecord"
-    for path in [*reversed(paths), tmp_path / ".1.unfinished.tfrecord"]:
+    others = [tmp_path / name for name in (".unfinished.tfrecord", "z.tfrecord")]
+    for path in (*reversed(paths), *others):
         path.touch()
+    assert find_shards(tmp_path) == [*paths, others[1]]
+    # A description names the files.
+    shards = {path.name: {"bytes": 0} for path in paths}
+    write_description(tmp_path, {"config": {}, "shards": shards})
     assert find_shards(tmp_path) == paths
     assert find_shards(paths[2]) == [paths[2]]
     assert find_shards([paths[2], paths[0]]) == [paths[2], paths[0]]
