@@ -217,7 +217,7 @@ class TensorFlowStep(PlainStep):
 
         def run(iterator):
             if not isinstance(iterator, ITERATORS):
-                # Of a single batch, as from `train_on_batch`.
+                # `train_on_batch` passes a generator of one batch.
                 iterator = iter(tf.data.Dataset.from_tensors(next(iterator)))
             # Metrics of eager steps may not work in a graph, and are not built before.
             if isinstance(iterator, tf.data.Iterator) and not self.run_eagerly:

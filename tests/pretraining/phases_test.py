@@ -35,9 +35,3 @@ def test_text_of_a_phase():
 def test_wrong_text_of_a_phase(wrong, message):
     with pytest.raises(ValueError, match=message):
         Phase.parse(wrong)
-
-
-def test_phases_of_another_size():
-    phases = [Phase.parse(TEXT), Phase(201, 33)]
-    assert [p.resized(0.1, 2).num_steps for p in phases] == [30, 20]
-    assert [p.resized(0.001, 0.01).batch_size for p in phases] == [1, 1]

@@ -117,16 +117,6 @@ def test_damage(stored, tmp_path):
         assert len(lengths.marked_ids) == 0
 
 
-def test_a_failed_write_leaves_nothing(stored, tmp_path):
-    def blocks():
-        yield stored
-        raise OSError("no space left")
-
-    with pytest.raises(OSError, match="no space left"):
-        write_token_shard(tmp_path / "documents.tokens", blocks(), SMALL)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_descriptions(tmp_path):
     assert read_description(tmp_path) is None
     write_description(tmp_path, {"kind": "records", "config": {}, "shards": {}})

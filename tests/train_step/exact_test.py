@@ -56,12 +56,6 @@ def test_weights_and_logs_do_not_depend_on_the_division_of_a_batch(
 
 
 @pytest.mark.slow
-def test_rows_without_weight_do_not_change_a_loss_on_jax(table):
-    losses = table["jax 1"]["losses"]
-    assert losses["filled"] == pytest.approx(losses["smaller"], rel=1e-6)
-
-
-@pytest.mark.slow
 def test_dropout_differs_between_replicas_and_is_seeded(table):
     assert table["tensorflow 2"]["dropout"] == {
         "replicas that drop the same": 0,
