@@ -28,9 +28,6 @@ from albert_keras.system.files import check_replaceable_file
 from albert_keras.system.progress import show_stages
 from albert_keras.tokenizers.vocabulary import sample_texts, train_sentence_piece
 
-# The stages, and the units of their progress.
-UNITS = {"read": "bytes", "sample": "texts"}
-
 # Texts for the rate of unknown pieces.
 _CHECKED_TEXTS = 10_000
 
@@ -86,7 +83,7 @@ def run(arguments):
     options = config_from(arguments, VocabularyOptions)
     corpus = options.open_corpus(arguments.texts)
     counts = collections.Counter()
-    with show_stages(UNITS) as progress:
+    with show_stages() as progress:
         texts = read_texts(corpus, counts, progress)
         sample = sample_texts(texts, options.max_texts, options.seed)
     note(f"training on {len(sample.texts)} of {sample.num_seen} texts")

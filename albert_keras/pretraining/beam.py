@@ -5,8 +5,8 @@ import json
 import pickle
 
 from albert_keras.checks import import_optional
+from albert_keras.pretraining.workers import TaskPool, run_task
 from albert_keras.system.storage import to_path
-from albert_keras.system.workers import TaskPool, run_task
 
 RUNNERS = ("DirectRunner", "DaskRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 

@@ -25,10 +25,10 @@ from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import shard_path
 from albert_keras.pretraining.report import PretrainingDataReport
+from albert_keras.pretraining.workers import TaskPool
 from albert_keras.system import files
 from albert_keras.system.fingerprints import first_change
 from albert_keras.system.storage import delete_folder, to_path
-from albert_keras.system.workers import TaskPool
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 

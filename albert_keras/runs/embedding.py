@@ -86,7 +86,7 @@ def embed_file(
     digest = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     work = output.with_name(f".{output.name}.parts")
     files = [work / f"{digest}-{n}.npy" for n in range(-(-num_texts // PART_TEXTS))]
-    with claimed_folder(work), show_stages({"embed": "texts"}) as show:
+    with claimed_folder(work), show_stages() as show:
         texts = _texts(source, reading)
         for number, file in enumerate(files):
             part = [*itertools.islice(texts, PART_TEXTS)]

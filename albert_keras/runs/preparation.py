@@ -15,15 +15,6 @@ from albert_keras.system.processor import usable_cores
 from albert_keras.system.progress import show_stages
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
-# The stages of a preparation, and the units of their progress.
-UNITS = {
-    "tokenize": "bytes",
-    "held_out": "files",
-    "shuffle": "files",
-    "examples": "passes",
-    "write": "files",
-}
-
 _DATA_OPTIONS = {
     field.name: field.metadata["help"]
     for field in dataclasses.fields(PretrainingDataConfig)
@@ -131,7 +122,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         prepared = read_description(output)
         if prepared and self.validation_split is None:
             share = prepared.get("validation_split", 0)
-        with show_stages(UNITS) as progress:
+        with show_stages() as progress:
             return prepare_pretraining_data(
                 self.open_corpus(texts),
                 tokenizer,

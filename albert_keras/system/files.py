@@ -10,7 +10,6 @@ import tempfile
 import filelock
 
 from albert_keras.checks import shown
-from albert_keras.system.signals import stopped_afterwards
 from albert_keras.system.storage import is_address, to_path
 
 # Lock file of a claimed folder.
@@ -50,8 +49,7 @@ def atomic_path(path):
             path.fs.put_file(temporary, path.path)
         return
     check_replaceable_file(path)
-    with _work_folder(path.parent) as folder:
-        temporary = folder / path.name
+    with _work_folder(path) as temporary:
         yield temporary
         os.replace(temporary, path)
 
@@ -107,40 +105,34 @@ def atomic_folder(path):
     one. Call `check_replaceable_folder` first, to protect folders of another kind.
 
     Raises:
-        ValueError: If `path` is a file, a device, or the root of the file system.
+        OSError: If `path` is a file, a device, or the root of the file system.
     """
-    # A link is kept; the folder that it points to is replaced.
     # A link stays; the folder that it points to is replaced.
     path = pathlib.Path(path).resolve()
-    if not path.name or (path.exists() and not path.is_dir()):
-        raise ValueError(
-            f"The path must be new or a folder to replace. Received: {shown(str(path))}."
-        )
-    with _work_folder(path.parent) as folder:
-        temporary = folder / path.name
+    with _work_folder(path) as temporary:
         temporary.mkdir()
         yield temporary
-        with stopped_afterwards():
-            replaced = path.exists() and path.rename(folder / f"old-{path.name}")
-            try:
-                temporary.rename(path)
-            except OSError:
-                if replaced:
-                    replaced.rename(path)
-                raise
+        replaced = path.is_dir() and path.rename(temporary.with_suffix(".old"))
+        try:
+            temporary.rename(path)
+        except BaseException:
+            if replaced:
+                replaced.rename(path)
+            raise
 
 
 @contextlib.contextmanager
-def _work_folder(parent):
-    """Yields a new folder in `parent`, which is removed at the end."""
+def _work_folder(path):
+    """Yields a path of the same name in a temporary folder beside `path`."""
+    parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
-    try:
-        with names_path(parent):
-            yield folder
-    finally:
-        with stopped_afterwards():
-            shutil.rmtree(folder, ignore_errors=True)
+    with (
+        names_path(parent),
+        tempfile.TemporaryDirectory(
+            prefix=_WORK_PREFIX, dir=parent, ignore_cleanup_errors=True
+        ) as folder,
+    ):
+        yield pathlib.Path(folder, path.name)
 
 
 @contextlib.contextmanager
@@ -221,8 +213,7 @@ def claimed_folder(path):
     finally:
         if lock.lock_counter == 1:
             # Not after the release, when another process may have created the file.
-            with contextlib.suppress(OSError):  # Windows cannot remove an open file.
-                (path / LOCK).unlink()
+            (path / LOCK).unlink(missing_ok=True)
         lock.release()
         with contextlib.suppress(OSError):  # Folders with files are kept.
             for folder in new_folders:

@@ -4,14 +4,13 @@ import contextlib
 import numbers
 
 import rich.console
-import rich.filesize
 import rich.progress
 
 
 def open_progress(quiet=False):
     """Returns a `rich` progress display, to be used in a `with`; `quiet` shows nothing.
 
-    Each task of the display has a field `rate`, such as `"1.5 million bytes/s"`.
+    Each task of the display has a field `rate`, such as `"1,500 tokens/s"`, or `""`.
     """
     # In notebooks, Rich's own display needs ipywidgets and prints an output block for
     # each line. The kernel claims to be a terminal, but prints a line for each update.
@@ -45,13 +44,13 @@ def format_value(value):
 
 
 @contextlib.contextmanager
-def show_stages(units):
+def show_stages():
     """Shows a progress bar for each stage of a long task.
 
     Yields a function `(stage, done, total)`, to be called after each part; `total` may be
-    None. `units` maps each stage to the unit of its numbers.
+    None.
     """
-    progress, tasks, began = open_progress(), {}, {}
+    progress, tasks = open_progress(), {}
     with contextlib.ExitStack() as stack:
 
         def show(stage, done, total):
@@ -60,23 +59,6 @@ def show_stages(units):
                 stack.enter_context(progress)
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")
-                began[stage] = progress.get_time()
-            seconds = progress.get_time() - began[stage]
-            rate = format_rate(done / seconds if seconds else 0, units[stage])
-            progress.update(tasks[stage], completed=done, total=total, rate=rate)
+            progress.update(tasks[stage], completed=done, total=total)
 
         yield show
-
-
-def format_rate(rate, unit):
-    """Returns a rate with its unit, in thousands, millions or billions.
-
-    Example:
-
-    >>> format_rate(1_520_000, "tokens")
-    '1.5 million tokens/s'
-    """
-    size, suffix = rich.filesize.pick_unit_and_suffix(
-        int(rate), ["", "thousand", "million", "billion"], 1000
-    )
-    return " ".join(filter(None, [f"{rate / size:,.1f}", suffix, f"{unit}/s"]))

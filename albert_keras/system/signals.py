@@ -1,6 +1,5 @@
 """Stop signals that are recorded on arrival and handled between two steps."""
 
-import contextlib
 import signal
 import threading
 
@@ -14,11 +13,10 @@ class StopSignals:
     in other threads nothing is recorded.
     """
 
-    def __init__(self):
-        self.received = None
-        self._handlers = {}
+    received = None
 
     def __enter__(self):
+        self._handlers = {}
         if threading.current_thread() is threading.main_thread():
             self._handlers = {
                 number: signal.signal(number, self._note)
@@ -29,7 +27,8 @@ class StopSignals:
         return self
 
     def __exit__(self, *exception):
-        self._restore_handlers()
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
 
     def stop(self):
         """Ends the program: KeyboardInterrupt for SIGINT, SystemExit for SIGTERM."""
@@ -39,25 +38,4 @@ class StopSignals:
 
     def _note(self, number, frame):
         self.received = signal.Signals(number)
-        self._restore_handlers()
-
-    def _restore_handlers(self):
-        while self._handlers:
-            signal.signal(*self._handlers.popitem())
-
-
-@contextlib.contextmanager
-def stopped_afterwards():
-    """Delays the first SIGTERM or SIGINT to the end of a context or decorated function.
-
-    It protects the removal of files and locks. An interruption in the middle would make
-    libraries raise errors of their own, and finalizers would swallow the
-    `KeyboardInterrupt`.
-    """
-    signals = StopSignals()
-    try:
-        with signals:
-            yield
-    finally:
-        if signals.received:
-            signal.raise_signal(signals.received)
+        self.__exit__()

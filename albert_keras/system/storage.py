@@ -16,9 +16,6 @@ import tempfile
 
 from albert_keras.checks import import_optional
 
-# Packages that fsspec needs for a protocol.
-_PACKAGES = {"s3": "s3fs", "gs": "gcsfs"}
-
 # Bytes per request when a whole file is read.
 _REQUEST_BYTES = 2**21
 
@@ -32,7 +29,7 @@ def to_path(path):
     """Returns a `pathlib.Path`, or the `upath.UPath` of an address.
 
     Raises:
-        ImportError: If a package for the address is not installed.
+        ImportError: If `universal_pathlib` is not installed.
         ValueError: If fsspec does not know the protocol.
 
     Example:
@@ -43,16 +40,8 @@ def to_path(path):
     if not is_address(path):
         return pathlib.Path(path)
     upath = import_optional("upath", "cloud")
-    protocol = str(path).partition("://")[0]
-    import_optional(_PACKAGES.get(protocol, "fsspec"), "cloud")
-    try:
-        # A cached listing would not show the files that other processes write.
-        return upath.UPath(str(path).rstrip("/"), use_listings_cache=False)
-    except ValueError as error:
-        raise ValueError(
-            "An address must begin with a protocol of fsspec, such as s3:// or gs://. "
-            f"Received: '{path}'."
-        ) from error
+    # A cached listing would not show the files that other processes write.
+    return upath.UPath(str(path).rstrip("/"), use_listings_cache=False)
 
 
 def absolute(path):

@@ -96,16 +96,9 @@ def test_the_report_as_json_and_as_a_table(vocabulary, sources, prepared, tmp_pa
         assert f"│ {name}" in output
     assert f"{results['masked_rate']:.4f}" in output
     lines = errors.splitlines()
-    for stage, unit in (
-        ("tokenize", "bytes/s"),
-        ("shuffle", "files/s"),
-        ("examples", "passes/s"),
-        ("write", "files/s"),
-    ):
+    for stage in ("tokenize", "shuffle", "examples", "write"):
         (line,) = [line for line in lines if line.startswith(stage)]
         assert "100%" in line
-        assert unit in line
-        assert " 0.0 " not in line
 
 
 def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):

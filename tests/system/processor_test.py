@@ -1,9 +1,16 @@
-"""Variables of TensorFlow: those of the user stay, and one line where it is too late."""
+"""Variables of TensorFlow, and the number of cores."""
 
 import os
 import sys
 
-from albert_keras.system.processor import ENVIRONMENT, hint_at_variables, set_variables
+import pytest
+
+from albert_keras.system.processor import (
+    ENVIRONMENT,
+    hint_at_variables,
+    set_variables,
+    usable_cores,
+)
 
 
 def test_variables_are_set_before_tensorflow_and_those_of_the_user_stay(monkeypatch):
@@ -31,3 +38,16 @@ def test_one_line_says_that_they_came_too_late(monkeypatch, caplog):
     hint_at_variables()
     (record,) = caplog.records
     assert "if TF_CPU_ALLOCATOR_USE_BFC=true is set before" in record.getMessage()
+
+
+@pytest.mark.parametrize("system", ["linux", "others"])
+def test_cores_where_affinity_is_unknown(system, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 13)
+    if system == "linux":
+        monkeypatch.setattr(
+            os, "sched_getaffinity", lambda process: {0, 3}, raising=False
+        )
+        assert usable_cores() == 2
+    else:
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+        assert usable_cores() == 13

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from albert_keras.system.signals import StopSignals, stopped_afterwards
+from albert_keras.system.signals import StopSignals
 
 
 @pytest.fixture
@@ -61,29 +61,3 @@ def test_other_threads_receive_no_signals():
     thread.start()
     thread.join()
     assert seen == [(None, before)]
-
-
-def test_a_signal_acts_at_the_end(handled):
-    seen = []
-
-    @stopped_afterwards()
-    def work():
-        signal.raise_signal(signal.SIGTERM)
-        seen.append([*handled])
-        signal.raise_signal(signal.SIGTERM)
-        seen.append([*handled])
-
-    work()
-    assert seen == [[], [signal.SIGTERM]]
-    assert handled == 2 * [signal.SIGTERM]
-
-
-def test_a_signal_acts_after_an_error():
-    def fail():
-        with stopped_afterwards():
-            signal.raise_signal(signal.SIGINT)
-            raise OSError("while it worked")
-
-    with pytest.raises(KeyboardInterrupt) as raised:
-        fail()
-    assert isinstance(raised.value.__context__, OSError)

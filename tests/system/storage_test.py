@@ -103,11 +103,8 @@ def test_addresses_and_local_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert absolute("data") == absolute(to_path("data")) == str(tmp_path / "data")
     assert absolute(to_path("memory://bucket/data/")) == "memory://bucket/data"
-    with pytest.raises(ValueError, match=r"such as s3://.* Received: 's4://bucket'"):
+    with pytest.raises(ValueError, match="s4"):
         to_path("s4://bucket")
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(ImportError, match=r'pip install "albert_keras\[cloud\]"'):
-        to_path("gs://bucket")
     monkeypatch.setitem(sys.modules, "upath", None)
     with pytest.raises(ImportError, match=r'pip install "albert_keras\[cloud\]"'):
         to_path("memory://bucket")

@@ -8,8 +8,8 @@ import pathlib
 import sys
 import time
 
-from albert_keras.system.workers import TaskPool
-from tests.system import worker_job  # This module as workers import it.
+from albert_keras.pretraining.workers import TaskPool
+from tests.pretraining import worker_job  # This module as workers import it.
 
 
 def wait(folder, task):

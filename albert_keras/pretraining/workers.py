@@ -1,14 +1,11 @@
 """Pool of worker processes that keeps finished results on disk."""
 
-import contextlib
-import functools
 import itertools
 import json
 import multiprocessing
 import os
 import pathlib
 import pickle
-import queue
 import signal
 import sys
 import tempfile
@@ -25,8 +22,7 @@ class TaskPool:
     """Runs tasks and writes the result of each to a JSON file.
 
     A task whose file exists is not run again, so an interrupted or killed job continues
-    where it stopped. If a worker is killed, the tasks of the others are finished, and an
-    error is raised.
+    where it stopped.
 
     Args:
         folder: str or path. Folder of the result files.
@@ -36,33 +32,27 @@ class TaskPool:
 
     def __init__(self, folder, num_workers, context):
         check_positive_integer("num_workers", num_workers)
-        self.folder = to_path(folder)
-        self._context, self._num_workers = context, num_workers
-        self._executors, self._stack = [], contextlib.ExitStack()
-        # Pickled here, so that errors are raised at once.
-        self._pickled = pickle.dumps(context) if num_workers > 1 else None
+        self.folder, self._context, self._executor = to_path(folder), context, None
+        if num_workers > 1:
+            # Forks are not safe after TensorFlow has run.
+            spawn = multiprocessing.get_context("spawn")
+            # If a child is killed while it starts, its parent waits forever to write an
+            # argument that does not fit in a pipe.
+            self._file = tempfile.NamedTemporaryFile()
+            self._file.write(pickle.dumps(context))
+            self._file.flush()
+            self._executor = futures.ProcessPoolExecutor(
+                num_workers, spawn, _begin, [self._file.name]
+            )
 
     def __enter__(self):
-        if self._num_workers > 1:
-            # The context is not an argument of the processes: if a child is killed while
-            # it starts, its parent waits forever to write what does not fit in a pipe.
-            folder = self._stack.enter_context(tempfile.TemporaryDirectory())
-            self._file = pathlib.Path(folder, "context")
-            self._file.write_bytes(self._pickled)
-            # Forks are not safe after TensorFlow has run. There is one executor for each
-            # process, because an executor of several may wait forever if one process is
-            # killed while another starts.
-            spawn = multiprocessing.get_context("spawn")
-            with _hidden_script():
-                for _ in range(self._num_workers):
-                    executor = futures.ProcessPoolExecutor(1, spawn, _begin)
-                    self._executors.append(self._stack.enter_context(executor))
-                    executor.submit(int)  # Starts the process.
         return self
 
     def __exit__(self, *error):
-        # Tasks that have begun are finished, so their results are kept.
-        self._stack.close()
+        if self._executor:
+            # Tasks that have begun are finished, so their results are kept.
+            self._executor.shutdown()
+            self._file.close()
 
     def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
@@ -77,6 +67,9 @@ class TaskPool:
 
         Returns:
             List of the results, in the order of the tasks.
+
+        Raises:
+            RuntimeError: If a worker process is killed. Finished results are kept.
         """
         weights = weights or [1] * len(tasks)
         progress = progress or (lambda *_: None)
@@ -99,24 +92,21 @@ class TaskPool:
 
     def _run_all(self, function, tasks, files):
         """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""
-        idle = queue.SimpleQueue()
-        for executor in self._executors:
-            idle.put(executor)
-
-        def run_in_worker(number):
-            executor, task = idle.get(), (function, self._file, tasks[number])
-            try:
-                return number, executor.submit(_work, *task, files[number]).result()
-            finally:
-                idle.put(executor)
-
-        if not self._executors:
+        if self._executor is None:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
+        # New processes import the user's script, which may import TensorFlow or have no
+        # `__main__` guard. An empty module takes its place while they start.
+        script = sys.modules["__main__"]
+        given = [(function, tasks[number], file) for number, file in files.items()]
         try:
-            with futures.ThreadPoolExecutor(len(self._executors)) as threads:
-                yield from threads.map(run_in_worker, files)
+            try:
+                sys.modules["__main__"] = types.ModuleType("__main__")
+                results = self._executor.map(_work, given)
+            finally:
+                sys.modules["__main__"] = script
+            yield from zip(files, results, strict=True)
         except futures.BrokenExecutor as error:
             raise RuntimeError(
                 "A worker process must run until it is told to end. Received: one that "
@@ -132,22 +122,10 @@ def run_task(function, context, task, file):
     return result
 
 
-@contextlib.contextmanager
-def _hidden_script():
-    """Prevents new processes from importing the user's script.
-
-    The script may import TensorFlow, or have no `__main__` guard.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
-def _begin():
+def _begin(file):
     """Prepares a worker: it uses no GPU, prints to stderr, and ends with its parent."""
+    global _context
+    _context = pickle.loads(pathlib.Path(file).read_bytes())
     # The parent handles Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
@@ -160,10 +138,6 @@ def _end_with_parent():
     os._exit(1)
 
 
-def _work(function, context_file, task, file):
-    return run_task(function, _context_of(context_file), task, file)
-
-
-@functools.cache
-def _context_of(file):
-    return pickle.loads(file.read_bytes())
+def _work(given):
+    function, task, file = given
+    return run_task(function, _context, task, file)

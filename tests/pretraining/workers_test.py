@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from albert_keras.system.workers import TaskPool
+from albert_keras.pretraining.workers import TaskPool
 from tests.processes import started_processes, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -130,7 +130,7 @@ def start_job(tmp_path):
 
         def start_job(num_tasks, seconds):
             (tmp_path / "begun").mkdir(exist_ok=True)
-            module = ("-m", "tests.system.worker_job")
+            module = ("-m", "tests.pretraining.worker_job")
             return start(*module, tmp_path, 2, num_tasks, seconds)
 
         yield start_job
