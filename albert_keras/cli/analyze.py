@@ -14,7 +14,7 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from albert_keras import analysis, runs
-from albert_keras.cli.options import MODEL_GROUP, add_options, config_from
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import Range, check_unused, option
@@ -54,13 +54,6 @@ class Subject(NamedTuple):
     tabulate: Any = None
 
 
-GROUPS = {
-    "texts": ("data", "num_texts", "sequence_length", "batch_size"),
-    "flops": ("num_predictions",),
-    "similarity": ("random_weights", "seed"),
-}
-
-
 def add_arguments(parser):
     parser.add_argument("subject", choices=SUBJECTS, help="what to analyze")
     parser.add_argument(
@@ -69,9 +62,8 @@ def add_arguments(parser):
         metavar="MODEL",
         help="runs, or for similarity also presets, checkpoints, names and addresses",
     )
-    add_options(parser, AnalyzeOptions, ("plot",), GROUPS)
-    shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
-    add_options(parser, ShapeOptions, (), shape)
+    add_options(parser, AnalyzeOptions)
+    add_options(parser, ShapeOptions)
 
 
 def run(arguments):
@@ -148,7 +140,7 @@ SUBJECTS = {
     "similarity": Subject(
         lambda models, **options: runs.measure_similarity(models, **options),
         "plot_similarity",
-        (*GROUPS["texts"], *GROUPS["similarity"]),
+        ("data", "batch_size", *AnalysisOptions.__dataclass_fields__),
         _tabulate_similarity,
     ),
     "compare": Subject(

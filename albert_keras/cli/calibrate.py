@@ -14,9 +14,13 @@ example:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import add_options, add_row_options, config_from
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.runs.finetuning_config import CalibrationOptions, RowOptions
+from albert_keras.runs.finetuning_config import (
+    BatchOptions,
+    CalibrationOptions,
+    RowOptions,
+)
 
 USAGE = "RUN --data FILE [options]"
 
@@ -26,8 +30,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--data", required=True, help="rows of the task that were not trained on"
     )
-    add_options(parser, CalibrationOptions)
-    add_row_options(parser)
+    for options in (CalibrationOptions, BatchOptions, RowOptions):
+        add_options(parser, options)
 
 
 def run(arguments):

@@ -16,16 +16,12 @@ from collections.abc import Mapping
 
 from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
-from albert_keras.cli.options import (
-    add_options,
-    add_tokenizer_options,
-    config_from,
-    given_tokenizer,
-)
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import ATTENTION_FIELDS, PRESETS
-from albert_keras.options import Options, Range, option
+from albert_keras.options import Range, option
 from albert_keras.presets.hub import local_files
+from albert_keras.runs.preparation import ModelTokenizerOptions
 from albert_keras.runs.reporting import warn
 from albert_keras.runs.training import changed_fields
 from albert_keras.tokenizers.loading import find_tokenizer
@@ -41,8 +37,8 @@ USAGE = "CHECKPOINT --output FOLDER [options]"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChangeOptions(Options):
-    """Changes of a converted model."""
+class ChangeOptions(ModelTokenizerOptions):
+    """Changes of the model."""
 
     num_classes: int | None = option(
         "classes of the head (default: unchanged)", None, Range(1, 10**6)
@@ -85,9 +81,7 @@ def add_arguments(parser):
         help="configuration for files without one: a JSON file with Google's keys, or "
         f"the name of a published size: {', '.join(PRESETS)} (default: of the files)",
     )
-    add_tokenizer_options(source)
-    fields = ChangeOptions.__dataclass_fields__
-    add_options(parser, ChangeOptions, (), {"changes of the model": fields})
+    add_options(parser, ChangeOptions)
 
 
 def run(arguments):
@@ -97,7 +91,7 @@ def run(arguments):
     source = converters.find_checkpoint(arguments.checkpoint, arguments.source).source
     architecture = dict(changes.architecture)
     vocabulary_size = architecture.pop("vocabulary_size", None)
-    tokenizer = given_tokenizer(arguments, arguments.checkpoint)
+    tokenizer = changes.given_tokenizer(arguments.checkpoint)
     model = converters.load_checkpoint(
         arguments.checkpoint,
         _read_config(arguments.config),

@@ -19,37 +19,16 @@ examples:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import (
-    TRAINING_GROUPS,
-    add_dry_run,
-    add_options,
-    config_from,
-)
+from albert_keras.cli.options import add_dry_run, add_options, config_from
 from albert_keras.cli.results import train
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
-
-FIRST = ("teacher", "run", "num_layers", "sharing", "checkpoint")
-GROUPS = {
-    "losses": LOSS_OPTIONS,
-    "data": ("data", "train", "validation", "validation_split"),
-    "recipe": (
-        *("learning_rate", "batch_size", "num_epochs", "num_steps", "sequence_length"),
-        *("dropout", "classifier_dropout"),
-    ),
-    "selection": ("keep", "patience", "seeds"),
-    **{
-        name: TRAINING_GROUPS[name]
-        for name in ("devices", "evaluation and checkpoints")
-    },
-    "optimizer": ("warmup_steps", "seed"),
-}
+from albert_keras.runs.distillation_config import DistillationRunConfig
 
 USAGE = "--teacher MODEL --run FOLDER [options]"
 
 
 def add_arguments(parser):
-    add_options(parser, DistillationRunConfig, FIRST, GROUPS)
+    add_options(parser, DistillationRunConfig)
     add_dry_run(parser)
 
 

@@ -11,7 +11,7 @@ examples:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import add_option, add_options, config_from
+from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.runs.finetuning_config import BatchOptions, RowOptions
 
@@ -31,8 +31,8 @@ def add_arguments(parser):
         help="prompt of the model before each text (default: the model's default)",
     )
     add_option(parser, BatchOptions, "batch_size")
-    fields = ("text_column", "encoding", "errors")
-    add_options(parser, RowOptions, (), {"file of texts": fields})
+    for name in ("text_column", "encoding", "errors"):
+        add_option(parser, RowOptions, name)
 
 
 def run(arguments):

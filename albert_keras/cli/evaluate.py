@@ -12,7 +12,7 @@ examples:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import add_inference_options, inference_options
+from albert_keras.cli.options import InferenceOptions, add_options, inference_options
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
@@ -34,7 +34,7 @@ def add_arguments(parser):
         help="folder for report.json, mistakes.csv, the page report.html and a plot of "
         "confused classes (default: none)",
     )
-    add_inference_options(parser)
+    add_options(parser, InferenceOptions)
 
 
 def run(arguments):

@@ -24,7 +24,7 @@ import dataclasses
 
 from albert_keras import runs
 from albert_keras.cli.choices import EXPORT_FORMATS
-from albert_keras.cli.options import add_exit_options, add_options, config_from
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import BATCH_SIZES, Options, Range, option
@@ -74,7 +74,7 @@ def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a run, or a checkpoint")
     parser.add_argument("--output", required=True, help="folder or file to write")
     add_options(parser, ExportOptions)
-    add_exit_options(parser)
+    add_options(parser, ExitOptions)
 
 
 def run(arguments):

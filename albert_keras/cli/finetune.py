@@ -19,41 +19,16 @@ examples:
 """
 
 from albert_keras import runs
-from albert_keras.cli.options import (
-    TRAINING_GROUPS,
-    add_dry_run,
-    add_options,
-    config_from,
-)
+from albert_keras.cli.options import add_dry_run, add_options, config_from
 from albert_keras.cli.results import train
-from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.finetuning_task import read_early
-
-FIRST = (
-    *("task", "checkpoint", "train", "validation", "validation_split", "data", "run"),
-    *("learning_rate", "batch_size", "num_epochs"),
-)
-GROUPS = {
-    "recipe": (
-        *("num_steps", "sequence_length", "dropout", "classifier_dropout"),
-        "pad_to_maximum",
-    ),
-    "selection and guards": (
-        *("keep", "metric", "patience", "restarts", "collapse_guard", "seeds"),
-    ),
-    "files of rows": ROW_FIELDS,
-    **TRAINING_GROUPS,
-    "tokenizer": ("tokenizer", "cased", "keep_accents"),
-    "start": ("random_weights", "freeze"),
-    "hyperparameters of the model": ("model_options",),
-    "options of some tasks": ("task_options",),
-}
 
 USAGE = "--task NAME --checkpoint MODEL --train FILE --run FOLDER [options]"
 
 
 def add_arguments(parser):
-    add_options(parser, FinetuningRunConfig, FIRST, GROUPS)
+    add_options(parser, FinetuningRunConfig)
     add_dry_run(parser)
 
 

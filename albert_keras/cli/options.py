@@ -2,35 +2,12 @@
 
 import argparse
 import dataclasses
+import inspect
+import re
 
 from albert_keras.options import check_value, given_of, kind_of
-from albert_keras.runs.finetuning_config import (
-    ROW_FIELDS,
-    BatchOptions,
-    ExitOptions,
-    RowOptions,
-)
-from albert_keras.runs.preparation import TokenizerOptions
-from albert_keras.runs.training import OptimizerOptions
-
-# Groups of `TrainingOptions` in the help.
-TRAINING_GROUPS = {
-    "tokenizer": ("cased", "keep_accents"),
-    "optimizer": (
-        *("optimizer", "warmup_steps", *OptimizerOptions.__dataclass_fields__),
-        *("layer_decay", "seed"),
-    ),
-    "devices": (
-        *("strategy", "precision", "micro_batches", "steps_per_execution"),
-        "jit_compile",
-    ),
-    "evaluation and checkpoints": ("steps_per_evaluation", "steps_per_checkpoint"),
-}
-
-
-MODEL_GROUP = {"hyperparameters of the model": ("model_options",)}
-EXAMPLES_GROUP = {"examples (see `PretrainingDataConfig`)": ("data_options",)}
-
+from albert_keras.runs.finetuning_config import BatchOptions, ExitOptions, RowOptions
+from albert_keras.runs.preparation import ModelTokenizerOptions
 
 # Placeholders for values in the help, by type.
 METAVARS = {int: "N", float: "X"}
@@ -43,26 +20,30 @@ def flag_of(name):
     return f"--{name.replace('_', '-')}"
 
 
-def add_options(parser, config_class, first=None, groups=None):
+def add_options(parser, config_class, leave_out=()):
     """Adds the flags of a configuration's fields.
+
+    Each class that declares fields has a group in the help, and so has each option that
+    is a dict. The fields of `config_class` itself are in no group.
 
     Args:
         parser: `Parser`.
         config_class: Subclass of `Options`.
-        first: Names of the fields at the top of the help. Default: all fields.
-        groups: Dict from the title of a group to its fields. Fields in `first`, and
-            fields that the class does not have, are left out.
+        leave_out: Names of fields without a flag.
     """
-    fields = config_class.__dataclass_fields__.keys()
-    first = fields if first is None else first
-    for name in first:
-        add_option(parser, config_class, name)
-    flags = fields - {*first}
-    for title, names in (groups or {}).items():
-        group = parser.add_argument_group(title)
-        for name in names:
-            if name in flags:
-                add_option(group, config_class, name)
+    titles = {}
+    for part in config_class.__mro__:
+        # A field that several classes declare is in the group of the last one.
+        title = re.split("[.:]", part.__doc__)[0]
+        titles |= dict.fromkeys(inspect.get_annotations(part), title)
+    groups = {re.split("[.:]", config_class.__doc__)[0]: parser}
+    for name, title in titles.items():
+        if name not in leave_out:
+            metadata = config_class.__dataclass_fields__[name].metadata
+            title = metadata["help"] if metadata["members"] else title
+            if title not in groups:
+                groups[title] = parser.add_argument_group(title)
+            add_option(groups[title], config_class, name)
 
 
 def add_option(container, config_class, name):
@@ -166,49 +147,17 @@ def _parser_of(field):
     return parse
 
 
-def add_tokenizer_options(group):
-    """Adds `--tokenizer`, `--cased` and `--keep-accents` to a group."""
-    group.add_argument(
-        "--tokenizer",
-        help="SentencePiece model, vocab.txt, tokenizer.json, folder with one of them, "
-        "preset, name or address (default: that of the checkpoint)",
-    )
-    for name in ("cased", "keep_accents"):
-        add_option(group, TokenizerOptions, name)
-
-
-def given_tokenizer(arguments, checkpoint):
-    """Loads the tokenizer if an option of it is given; otherwise returns `None`."""
-    if not (arguments.tokenizer or arguments.cased or arguments.keep_accents):
-        return None
-    options = config_from(arguments, TokenizerOptions)
-    return options.load_tokenizer(arguments.tokenizer or checkpoint)
-
-
-def add_row_options(parser):
-    """Adds the options of commands that read rows of a task."""
-    add_option(parser, BatchOptions, "batch_size")
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
-
-
-def add_exit_options(parser):
-    """Adds the options of an exit rule."""
-    fields = ExitOptions.__dataclass_fields__
-    add_options(parser, ExitOptions, (), {"early exit": fields})
-
-
-def add_inference_options(parser):
-    """Adds the options that `predict` and `evaluate` share."""
-    add_tokenizer_options(parser.add_argument_group("tokenizer"))
-    add_row_options(parser)
-    add_exit_options(parser)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InferenceOptions(BatchOptions, RowOptions, ExitOptions, ModelTokenizerOptions):
+    """Options that `predict` and `evaluate` share."""
 
 
 def inference_options(arguments):
     """Returns the arguments of `predict_with_run` and `evaluate_run`, a dict."""
+    tokenizer = config_from(arguments, ModelTokenizerOptions)
     return {
         "batch_size": arguments.batch_size,
         "reading": config_from(arguments, RowOptions),
         "exit_rule": config_from(arguments, ExitOptions).rule(),
-        "tokenizer": given_tokenizer(arguments, arguments.model),
+        "tokenizer": tokenizer.given_tokenizer(arguments.model),
     }

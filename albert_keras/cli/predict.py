@@ -28,7 +28,7 @@ import sys
 import numpy as np
 
 from albert_keras import runs
-from albert_keras.cli.options import add_inference_options, inference_options
+from albert_keras.cli.options import InferenceOptions, add_options, inference_options
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
@@ -77,7 +77,7 @@ def add_arguments(parser):
     new_labels.add_argument(
         "--multi-label", action="store_true", help="a text may have several labels"
     )
-    add_inference_options(parser)
+    add_options(parser, InferenceOptions)
 
 
 def run(arguments):

@@ -19,15 +19,11 @@ examples:
 import pathlib
 
 from albert_keras.analysis import check_image_path, plot_data_report
-from albert_keras.cli.options import EXAMPLES_GROUP, add_options, config_from
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.pretraining.jobs import DATA_FORMATS
-from albert_keras.runs.preparation import (
-    CORPUS_OPTIONS,
-    WORKER_OPTIONS,
-    PreparationOptions,
-)
+from albert_keras.runs.preparation import PreparationOptions
 
 USAGE = "TEXT ... --tokenizer MODEL --output FOLDER [options]"
 
@@ -49,9 +45,7 @@ def add_arguments(parser):
         metavar="FILE",
         help="plot of the report to write, .png or .svg, extra `plots` (default: none)",
     )
-    groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
-    first = ("tokenizer", "validation_split", "cased", "keep_accents", "seed")
-    add_options(parser, PreparationOptions, first, groups)
+    add_options(parser, PreparationOptions)
 
 
 def run(arguments):

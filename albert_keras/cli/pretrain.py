@@ -41,8 +41,6 @@ import textwrap
 
 from albert_keras import runs
 from albert_keras.cli.options import (
-    MODEL_GROUP,
-    TRAINING_GROUPS,
     add_dry_run,
     add_option,
     add_options,
@@ -51,22 +49,7 @@ from albert_keras.cli.options import (
 from albert_keras.cli.results import train
 from albert_keras.presets.hub import check_known
 from albert_keras.pretraining import RECIPES
-from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-
-FIRST = (
-    *("tokenizer", "checkpoint", "run", "recipe", "preset", "num_steps", "batch_size"),
-    *("learning_rate", "validation_data", "validation_split"),
-)
-GROUPS = {
-    "data": CORPUS_OPTIONS,
-    "workers": WORKER_OPTIONS,
-    **TRAINING_GROUPS,
-    "schedule": ("phases",),
-    "objective": ("hardest_pairs",),
-    **MODEL_GROUP,
-    "examples (a recipe has its own defaults)": ("data_options",),
-}
 
 USAGE = "(--text TEXT ... | --data FOLDER) --run FOLDER [options]"
 
@@ -75,7 +58,7 @@ def add_arguments(parser):
     source = parser.add_mutually_exclusive_group(required=True)
     for name in ("data", "text"):
         add_option(source, PretrainingRunConfig, name)
-    add_options(parser, PretrainingRunConfig, FIRST, GROUPS)
+    add_options(parser, PretrainingRunConfig, leave_out=("data", "text"))
     add_dry_run(parser)
     parser.epilog = describe_recipes()
 

@@ -18,11 +18,7 @@ from albert_keras import tokenizers
 from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import SEEDS, Range, option
-from albert_keras.runs.preparation import (
-    CORPUS_OPTIONS,
-    CorpusOptions,
-    TokenizerOptions,
-)
+from albert_keras.runs.preparation import CorpusOptions, TokenizerOptions
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import check_replaceable_file
 from albert_keras.system.progress import show_stages
@@ -59,8 +55,6 @@ class VocabularyOptions(CorpusOptions):
     byte_fallback: bool = option("split unknown characters into bytes", False)
 
 
-FIRST = ("vocabulary_size", "character_coverage", "max_texts", "seed", "byte_fallback")
-
 USAGE = "TEXT ... --output FILE [options]"
 
 
@@ -69,7 +63,7 @@ def add_arguments(parser):
         "texts", nargs="+", help="files, folders, globs or tfds:name[/config][:split]"
     )
     parser.add_argument("--output", required=True, help="the model file to write")
-    add_options(parser, VocabularyOptions, FIRST, {"text": CORPUS_OPTIONS})
+    add_options(parser, VocabularyOptions)
     for name in ("cased", "keep_accents"):
         add_option(parser, TokenizerOptions, name)
 

@@ -17,7 +17,7 @@ from albert_keras.tokenizers import load_tokenizer
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AnalysisOptions(Options):
-    """Options of `measure_similarity`."""
+    """Options of `analyze similarity`."""
 
     num_texts: int = option("number of texts, the first ones", 64, Range(1, 10**6))
     sequence_length: int = option(

@@ -4,7 +4,6 @@ import dataclasses
 
 from albert_keras.compression import MaskedWordsDistiller, TaskDistiller
 from albert_keras.converters import change_architecture, load_checkpoint, load_config
-from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
@@ -75,8 +74,6 @@ class TaskDistillationRun(FinetuningRun):
                 "A teacher must predict one label or one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        # `finetune --early-exit two-stage` adds exits to a finished student.
-        check_unused(vars(task), ["early_exit"], "a student")
         return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
 
     def hold_out(self, rows, recorded):

@@ -1,23 +1,26 @@
-"""Configuration of a distillation run."""
+"""Configurations of distillation runs."""
 
 import dataclasses
 
 from albert_keras.config import MAX_DEPTH, SHARING
 from albert_keras.options import Options, Range, check_unused, given_of, option
 from albert_keras.presets.hub import known_names
-from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import (
+    FinetuningRunConfig,
+    RecipeOptions,
+    RowOptions,
+)
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.training import TrainingOptions
-from albert_keras.tasks import TASKS
 
 # Options of the losses. The distillers have their defaults.
 LOSS_OPTIONS = ("temperature", "label_weight", "soft_weight", "state_weight")
 # Options whose default is the value of the teacher's run. In a group this is so only if
 # neither of the first two is set.
 INHERITED = (
-    *("task", "task_options", *ROW_FIELDS, "sequence_length", "pad_to_maximum"),
-    *("batch_size", "learning_rate", "dropout", "classifier_dropout"),
-    *("weight_decay", "layer_decay"),
+    *("task", "task_options", *RowOptions.__dataclass_fields__, "sequence_length"),
+    *("pad_to_maximum", "batch_size", "learning_rate", "dropout"),
+    *("classifier_dropout", "weight_decay", "layer_decay"),
 )
 INHERITED_GROUPS = (
     ("data", "train", "validation", "validation_split"),
@@ -25,14 +28,14 @@ INHERITED_GROUPS = (
 )
 # Options without effect for a pretrained teacher.
 _OF_TASKS = (
-    *("task", "task_options", "train", "validation_split", "num_epochs"),
-    *("dropout", "classifier_dropout", "patience", "freeze"),
+    *("train", "validation_split", "num_epochs", "dropout", "classifier_dropout"),
+    *("metric", "patience"),
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StudentOptions(Options):
-    """The teacher, the student's size, and the losses."""
+    """Student: its teacher, its size, and the losses."""
 
     teacher: str = option(
         "run of `finetune`, a classifier or a regression; or a pretrained model"
@@ -73,12 +76,13 @@ class StudentOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
+class DistillationRunConfig(StudentOptions, RecipeOptions, TrainingOptions):
     """Configuration of a `DistillationRun`.
 
-    Defaults, from the task to the learning rate, are those of the teacher's run. For a
-    pretrained teacher `data` and `validation` are folders of `prepare-data`, and defaults
-    are those of the recipe `adapt`.
+    The task, the columns of its files and the recipe are those of the teacher's run, from
+    the length to the learning rate if they are not given. For a pretrained teacher `data`
+    and `validation` are folders of `prepare-data`, and defaults are those of the recipe
+    `adapt`.
 
     Example:
 
@@ -87,9 +91,6 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
     ```
     """
 
-    task: str | None = option(
-        "name of the task (default: the teacher's)", None, choices=TASKS
-    )
     checkpoint: str | None = option(
         "model with the same vocabulary to start from: run, preset, folder, address or "
         f"name ({known_names()}) (default: the teacher)",
@@ -107,7 +108,7 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
     )
 
     def of_task(self, description, num_layers):
-        """Returns the configuration with defaults from a teacher's run.
+        """Returns the `TaskDistillationConfig` for a fine-tuned teacher.
 
         Args:
             description: Dict, the `run.json` of the teacher.
@@ -117,20 +118,15 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
         for first, second, *others in INHERITED_GROUPS:
             if getattr(self, first) is None and getattr(self, second) is None:
                 names += [first, second, *others]
-        fields = type(self).__dataclass_fields__
-        changes = {
-            name: taught[name]
-            for name in names
-            if name in taught and getattr(self, name) == _default_of(fields[name])
-        }
-        if "task_options" in changes:
-            # A teacher with exits teaches at full depth.
-            changes["task_options"] = {
-                name: value
-                for name, value in changes["task_options"].items()
-                if name != "early_exit"
-            }
-        return dataclasses.replace(self, **changes)._with_start(num_layers)
+        options = {name: taught[name] for name in names if name in taught}
+        # A teacher with exits teaches at full depth.
+        options["task_options"] = dict(options["task_options"])
+        options["task_options"].pop("early_exit", None)
+        fields = self.__dataclass_fields__
+        for name, value in self._start(num_layers).items():
+            if value != fields[name].default:
+                options[name] = value
+        return TaskDistillationConfig(**options)
 
     def of_masked_words(self, num_layers):
         """Returns the `WordDistillationConfig` for a pretrained teacher.
@@ -147,34 +143,26 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
                 "The student of a pretrained teacher needs `data`, a folder of "
                 f"`prepare-data`. Received: none, teacher='{self.teacher}'."
             )
-        started = self._with_start(num_layers)
-        options = {
-            field.name: getattr(started, field.name)
-            for kind in (TrainingOptions, StudentOptions)
-            for field in dataclasses.fields(kind)
-        }
-        if self.sequence_length:
-            options["data_options"] = {"sequence_length": self.sequence_length}
-        return WordDistillationConfig(
-            **options,
-            checkpoint=started.checkpoint,
-            data=self.data,
+        length = given_of(self, ["sequence_length"])
+        return WordDistillationConfig.from_dict(
+            self._start(num_layers),
+            data_options=length,
             validation_data=self.validation,
         )
 
-    def _with_start(self, num_layers):
-        """Returns the configuration with a checkpoint, by default half of the teacher."""
+    def _start(self, num_layers):
+        """Returns the fields with a checkpoint, by default half of the teacher."""
         if self.checkpoint is not None:
-            return self
+            return vars(self)
         num_layers = self.num_layers or max(1, num_layers // 2)
-        return dataclasses.replace(self, checkpoint=self.teacher, num_layers=num_layers)
+        return {**vars(self), "checkpoint": self.teacher, "num_layers": num_layers}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TaskDistillationConfig(StudentOptions, FinetuningRunConfig):
+    """Configuration of a `TaskDistillationRun`, as recorded in `run.json`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WordDistillationConfig(StudentOptions, PretrainingRunConfig):
     """Configuration of a `WordDistillationRun`, as recorded in `run.json`."""
-
-
-def _default_of(field):
-    is_made = field.default is dataclasses.MISSING
-    return field.default_factory() if is_made else field.default

@@ -236,7 +236,6 @@ class FinetuningRun:
             num_steps,
             steps_per_evaluation=math.ceil(num_steps / num_evaluations),
             best_metric=f"val_{self.task.main_metric}",
-            patience=self.config.patience,
         )
 
     def _prepare_held_out(self, rows):

@@ -32,9 +32,6 @@ COLUMNS = {
     "skip_broken": "skips_broken",
 }
 
-# Fields of `RowOptions`.
-ROW_FIELDS = (*COLUMNS, "encoding", "errors")
-
 
 def _task_options():
     """Returns the options of tasks, with the defaults of all tasks in their help."""
@@ -60,14 +57,14 @@ TASK_OPTIONS = _task_options()
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BatchOptions(Options):
-    """Size of a batch in evaluation and prediction."""
+    """Batches."""
 
     batch_size: int = option("examples per batch", BATCH_SIZE, BATCH_SIZES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExitOptions(Options):
-    """Exit rule of a model with exits, instead of the calibrated rule."""
+    """Early exit: the rule of a model with exits, instead of the calibrated one."""
 
     exit_rule: str | None = option(
         "rule for a model with exits (default: the calibrated one)", None, choices=RULES
@@ -109,7 +106,7 @@ class CalibrationOptions(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RowOptions(Options):
-    """How to read files of rows, if it differs from the task."""
+    """Files of rows: how to read them, if it differs from the task."""
 
     text_column: str | None = option("column of the text (default: the task's)", None)
     pair_column: str | None = option(
@@ -141,7 +138,41 @@ class RowOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FinetuningRunConfig(TrainingOptions, RowOptions):
+class RecipeOptions(Options):
+    """Recipe and selection."""
+
+    validation_split: float | None = option(
+        "share of the training rows to hold out, without --validation (default: "
+        f"{DEFAULT_SPLIT} if there are at least 100 different texts)",
+        None,
+        Range(0, 0.9),
+    )
+    num_epochs: int | None = option(
+        "passes over the rows (default: the recipe's)", None, Range(1, 10_000)
+    )
+    sequence_length: int | None = option(
+        "maximum number of tokens (default: the recipe's)",
+        None,
+        Range(1, MAX_POSITIONS),
+    )
+    dropout: float | None = option(
+        "dropout in the encoder (default: the recipe's)", None, Range(0, below=1)
+    )
+    classifier_dropout: float | None = option(
+        "dropout before the head (default: the recipe's)", None, Range(0, below=1)
+    )
+    keep: str = option("checkpoint to keep", "best", choices=("best", "last"))
+    metric: str | None = option(
+        "score that chooses the checkpoint (default: the first reported)", None
+    )
+    patience: int | None = option(
+        "evaluations without improvement before the run ends", None, Range(1, 10_000)
+    )
+    seeds: int = option("number of runs, with seeds from --seed on", 1, Range(1, 1000))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FinetuningRunConfig(RecipeOptions, TrainingOptions, RowOptions):
     """Configuration of a `FinetuningRun`.
 
     None stands for the value of the task's recipe (for the paper's tasks, its table 14).
@@ -171,16 +202,6 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "file of held-out rows (default: that of --data, else see --validation-split)",
         None,
     )
-    validation_split: float | None = option(
-        "share of the training rows to hold out, without --validation (default: "
-        f"{DEFAULT_SPLIT} if there are at least 100 different texts)",
-        None,
-        Range(0, 0.9),
-    )
-    tokenizer: str | None = option(
-        "SentencePiece model, vocab.txt, folder or preset (default: the checkpoint's)",
-        None,
-    )
     learning_rate: float | str | None = option(
         "peak learning rate, or `sweep`: the best of three on a tenth of the training "
         "rows (default: the recipe's; a greater one for narrow models)",
@@ -198,20 +219,6 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "fields of `AlbertConfig` that differ from the checkpoint's",
         members=changed_fields(("num_layers", *ATTENTION_FIELDS), "the checkpoint's"),
     )
-    num_epochs: int | None = option(
-        "passes over the rows (default: the recipe's)", None, Range(1, 10_000)
-    )
-    sequence_length: int | None = option(
-        "maximum number of tokens (default: the recipe's)",
-        None,
-        Range(1, MAX_POSITIONS),
-    )
-    dropout: float | None = option(
-        "dropout in the encoder (default: the recipe's)", None, Range(0, below=1)
-    )
-    classifier_dropout: float | None = option(
-        "dropout before the head (default: the recipe's)", None, Range(0, below=1)
-    )
     layer_decay: float = option(
         "factor of the learning rate from a layer to the one below",
         1.0,
@@ -222,17 +229,9 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "pad all examples to --sequence-length, instead of batches of similar length",
         False,
     )
-    keep: str = option("checkpoint to keep", "best", choices=("best", "last"))
-    metric: str | None = option(
-        "score that chooses the checkpoint (default: the first reported)", None
-    )
-    patience: int | None = option(
-        "evaluations without improvement before the run ends", None, Range(1, 10_000)
-    )
     restarts: int = option(
         "restarts if all rows get one answer, each at half the rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
         "stop a run whose model gives the same answer to all rows", True
     )
-    seeds: int = option("number of runs, with seeds from --seed on", 1, Range(1, 1000))

@@ -21,16 +21,10 @@ _DATA_OPTIONS = {
     if field.name != "seed"
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
 
-# Options for reading text.
-CORPUS_OPTIONS = ("text_format", "text_column", "errors")
-
-# Options of the workers.
-WORKER_OPTIONS = ("workers", "runner", "runner_option")
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TokenizerOptions(Options):
-    """The tokenizer of a run."""
+    """Tokenizer."""
 
     tokenizer: str = option(
         "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
@@ -49,8 +43,25 @@ class TokenizerOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelTokenizerOptions(TokenizerOptions):
+    """Tokenizer of a model, which may have its own."""
+
+    tokenizer: str | None = option(
+        "SentencePiece model, vocab.txt, tokenizer.json, folder with one of them, "
+        "preset, name or address (default: that of the checkpoint)",
+        None,
+    )
+
+    def given_tokenizer(self, checkpoint):
+        """Loads the tokenizer if an option of it is given; otherwise returns `None`."""
+        if not (self.tokenizer or self.cased or self.keep_accents):
+            return None
+        return self.load_tokenizer(self.tokenizer or checkpoint)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CorpusOptions(Options):
-    """How text files are read."""
+    """Files of text."""
 
     text_format: str | None = option(
         "format of all texts (default: by suffix)", None, choices=FORMATS
@@ -76,7 +87,7 @@ class CorpusOptions(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PreparationOptions(TokenizerOptions, CorpusOptions):
-    """How text becomes pretraining data."""
+    """Preparation of text."""
 
     seed: int = option("seed of all random numbers", 0, SEEDS)
     data_options: Mapping = option(

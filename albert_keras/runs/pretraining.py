@@ -33,7 +33,7 @@ from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.records import find_shards
 from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.folder import RunFolder
-from albert_keras.runs.preparation import CORPUS_OPTIONS
+from albert_keras.runs.preparation import CorpusOptions
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.reporting import note
 from albert_keras.runs.training import (
@@ -125,10 +125,12 @@ class PretrainingRun:
             check_micro_batches(config.micro_batches, batch_size, self.strategy)
         self.folder.check_resumable(config)
         if config.data:
-            unused = (*CORPUS_OPTIONS, "runner", "runner_option", "validation_split")
+            unused = (*CorpusOptions.__dataclass_fields__, "runner", "runner_option")
             check_unused(vars(config), unused, "data that is prepared")
-        elif config.validation_data:
-            check_unused(vars(config), ["validation_split"], "validation data")
+        if config.data or config.validation_data:
+            check_unused(
+                vars(config), ["validation_split"], "prepared or held-out data"
+            )
         self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         shape, checkpoint = self.load_start()
         check_vocabulary_size(self.tokenizer, shape.vocabulary_size)

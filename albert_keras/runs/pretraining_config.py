@@ -37,9 +37,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     data: str | None = option(
         "folder of `prepare-data` to train on (default: none, see --text)", None
     )
-    tokenizer: str | None = option(
-        "tokenizer, as for `prepare-data` (default: that of the checkpoint)", None
-    )
     text: tuple | None = option(
         "texts to train on, prepared in the run (default: none, see --data)", None
     )

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from albert_keras import training
-from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
+from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.options import (
     BATCH_SIZES,
     MAX_STEPS,
@@ -16,20 +16,19 @@ from albert_keras.options import (
     members_of,
     option,
 )
-from albert_keras.runs.preparation import TokenizerOptions
+from albert_keras.runs.preparation import ModelTokenizerOptions
 from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
-_TRAINER_OPTIONS = (
-    *("steps_per_evaluation", "steps_per_checkpoint", "steps_per_execution"),
-    *("micro_batches", "jit_compile"),
-)
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptimizerOptions(Options):
-    """Options of `optimizers.make_optimizer`, with the same names."""
+    """Optimizer.
+
+    The names are those of `optimizers.make_optimizer`.
+    """
 
     weight_decay: float = option(
         "weight decay, except of biases and normalizations", 0.01, Range(0, 1)
@@ -42,23 +41,9 @@ class OptimizerOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainingOptions(TokenizerOptions, OptimizerOptions):
-    """Options of all training runs."""
+class DeviceOptions(Options):
+    """Devices."""
 
-    run: str = option("folder of the run, to begin or to resume")
-    num_steps: int | None = option(
-        "optimizer steps (default: the recipe's)", None, STEPS
-    )
-    batch_size: int | None = option(
-        "examples per step (default: the recipe's)", None, BATCH_SIZES
-    )
-    learning_rate: float | None = option(
-        "peak learning rate (default: the recipe's)", None, Range(above=0, maximum=100)
-    )
-    warmup_steps: int | None = option(
-        "steps of linear warm-up (default: the recipe's)", None, Range(0, MAX_STEPS)
-    )
-    seed: int = option("seed of all random numbers", 0, SEEDS)
     strategy: str = option(
         "devices: default, one; mirrored, all GPUs of this machine; data_parallel, "
         "devices and machines on JAX (KERAS_BACKEND=jax); tpu (a test only compiles its "
@@ -80,6 +65,12 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
     jit_compile: bool | None = option(
         "compile with XLA (default: on accelerators)", None
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(Options):
+    """Evaluations and checkpoints."""
+
     steps_per_evaluation: int | None = option(
         "steps between evaluations, each followed by a checkpoint (default: an epoch of "
         "`finetune`; an eighth of `pretrain`, at most 5000)",
@@ -91,13 +82,30 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
     )
 
 
-# Fields that may differ from a preset's.
-_CHANGES = (
-    *("num_layers", "num_heads", "embedding_dim", "hidden_dim", "intermediate_dim"),
-    *("num_groups", "num_inner_repetitions", "dropout", "attention_dropout"),
-    *("max_sequence_length", "initializer_range", "sharing", "rematerialization"),
-    *ATTENTION_FIELDS,
-)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingOptions(
+    OptimizerOptions, ModelTokenizerOptions, DeviceOptions, EvaluationOptions
+):
+    """Training."""
+
+    run: str = option("folder of the run, to begin or to resume")
+    num_steps: int | None = option(
+        "optimizer steps (default: the recipe's)", None, STEPS
+    )
+    batch_size: int | None = option(
+        "examples per step (default: the recipe's)", None, BATCH_SIZES
+    )
+    learning_rate: float | None = option(
+        "peak learning rate (default: the recipe's)", None, Range(above=0, maximum=100)
+    )
+    warmup_steps: int | None = option(
+        "steps of linear warm-up (default: the recipe's)", None, Range(0, MAX_STEPS)
+    )
+    seed: int = option("seed of all random numbers", 0, SEEDS)
+
+
+# Fields of `AlbertConfig` that depend on the tokenizer and on the form of rows.
+OF_TEXT = ("vocabulary_size", "num_segments")
 
 
 def changed_fields(names, default, **defaults):
@@ -118,7 +126,7 @@ def changed_fields(names, default, **defaults):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShapeOptions(Options):
-    """Configuration of a model: a preset, and changes.
+    """Size of the model: a preset, and changes.
 
     Example:
 
@@ -130,7 +138,7 @@ class ShapeOptions(Options):
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the preset's",
         members=changed_fields(
-            _CHANGES,
+            [n for n in AlbertConfig.__dataclass_fields__ if n not in OF_TEXT],
             "the preset's",
             num_heads="one for each 64 of --hidden-dim",
             intermediate_dim="4 * hidden",
@@ -153,8 +161,9 @@ class ShapeOptions(Options):
 
 def make_trainer(config, strategy, num_steps, **defaults):
     """Returns a run's `Trainer`. `defaults` are for options that are not set."""
+    known = training.TrainerConfig.__dataclass_fields__.keys() - {"num_steps"}
     options = {"steps_per_log": max(1, min(50, num_steps // 20)), **defaults}
-    options |= given_of(config, _TRAINER_OPTIONS)
+    options |= given_of(config, config.__dataclass_fields__.keys() & known)
     trainer_config = training.TrainerConfig(num_steps, **options)
     return training.Trainer(config.run, trainer_config, strategy)
 
