@@ -39,8 +39,7 @@ def run(arguments):
     results = runs.calibrate_run(
         arguments.run_folder,
         arguments.data,
-        max_changed=options.max_changed,
-        confidence=options.confidence,
+        **vars(options),
         batch_size=arguments.batch_size,
         reading=config_from(arguments, RowOptions),
     )

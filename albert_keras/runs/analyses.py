@@ -27,32 +27,18 @@ class AnalysisOptions(Options):
     seed: int = option("seed of random weights", 0, SEEDS)
 
 
-DEFAULTS = AnalysisOptions()
-
-
-def measure_similarity(
-    models,
-    data=None,
-    *,
-    num_texts=DEFAULTS.num_texts,
-    sequence_length=DEFAULTS.sequence_length,
-    batch_size=BATCH_SIZE,
-    random_weights=DEFAULTS.random_weights,
-    seed=DEFAULTS.seed,
-):
+def measure_similarity(models, data=None, *, batch_size=BATCH_SIZE, **options):
     """Compares the input and the output of each layer of models; see `layer_similarity`.
 
     Args:
         models: List of str or path: runs, presets, checkpoints, names or addresses.
         data: Text files, see `read_documents`; each document is a text. Default: the
             embedded sample.
-        num_texts: int. Number of texts, the first ones.
-        sequence_length: int. Maximum number of tokens of a text; a model with fewer
-            positions has fewer.
         batch_size: int. Texts of a batch.
-        random_weights: bool. Whether to compare with random weights in the first model's
-            shape.
-        seed: int. Seed of the random weights, for `keras.utils.set_random_seed`.
+        **options: Fields of `AnalysisOptions`: `num_texts`, int, the number of texts;
+            `sequence_length`, int, the maximum number of tokens of a text, at most the
+            number of positions; `random_weights`, bool, whether to compare with random
+            weights in the first model's shape; `seed`, int, of these weights.
 
     Returns:
         Dict: `num_texts`, and `models`, a list of dicts of `name`, `is_random`,
@@ -78,22 +64,26 @@ def measure_similarity(
     from albert_keras.converters import load_checkpoint
     from albert_keras.converters.architecture import with_new_weights
 
+    options = AnalysisOptions(**options)
     names = [run_name(path) if os.path.exists(path) else str(path) for path in models]
     check_different("models", names)
     documents = read_documents(sample.CORPUS if data is None else data)
-    texts = [" ".join(lines) for lines in itertools.islice(documents, num_texts)]
+    texts = [
+        " ".join(lines) for lines in itertools.islice(documents, options.num_texts)
+    ]
     loaded = [
         (name, load_checkpoint(path, head=None, dtype="float32"), load_tokenizer(path))
         for name, path in zip(names, models, strict=True)
     ]
-    if random_weights:
-        keras.utils.set_random_seed(seed)
+    if options.random_weights:
+        keras.utils.set_random_seed(options.seed)
         name, backbone, tokenizer = loaded[0]
         name = f"{name}, random weights"
         loaded.append((name, with_new_weights(backbone), tokenizer))
     found = []
     for place, (name, backbone, tokenizer) in enumerate(loaded):
-        length = min(sequence_length, backbone.albert_config.max_sequence_length)
+        longest = backbone.albert_config.max_sequence_length
+        length = min(options.sequence_length, longest)
         examples = pack_texts(tokenizer.encoder, texts, sequence_length=length)
         about = {"name": name, "is_random": place == len(models)}
         found.append(about | layer_similarity(backbone, examples, batch_size))

@@ -9,15 +9,7 @@ from albert_keras.runs.rows import read_rows
 from albert_keras.system.files import write_json
 
 
-def calibrate_run(
-    folder,
-    data,
-    *,
-    max_changed=0.01,
-    confidence=0.95,
-    batch_size=BATCH_SIZE,
-    reading=None,
-):
+def calibrate_run(folder, data, *, batch_size=BATCH_SIZE, reading=None, **options):
     """Chooses the exit rule of a finished run, and saves it in the run's model.
 
     Evaluation, prediction and exports then use it. The results are also in
@@ -27,9 +19,9 @@ def calibrate_run(
         folder: str or path of a run of `finetune --early-exit`.
         data: str or path. Rows of the task that the model was not trained on. Labels are
             not needed.
-        max_changed, confidence: As for `compression.calibrate`.
         batch_size: int. Examples of a batch.
         reading: `RowOptions`, or `None`, for files with other columns than the run's.
+        **options: `max_changed` and `confidence`, as for `compression.calibrate`.
 
     Returns:
         Dict: `rule`, the fields of the `ExitRule`; its `mean_depth`, `layer_ratio` (all
@@ -45,7 +37,7 @@ def calibrate_run(
     check_has_exits(model)
     examples = task.prepare(read_rows(task, data, needs_labels=False)).examples
     logits = task.example_outputs(model.exit_logits, examples, batch_size)
-    calibration = calibrate(logits, max_changed=max_changed, confidence=confidence)
+    calibration = calibrate(logits, **options)
     results = {
         **_described(calibration, calibration.chosen),
         "num_rows": calibration.num_rows,

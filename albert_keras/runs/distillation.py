@@ -22,7 +22,7 @@ _TAUGHT = (TextClassificationTask, TextRegressionTask)
 class DistillationRun:
     """Trains a student of any teacher in a run folder, or resumes a run there.
 
-    Its `run` is the `TaskDistillationRun` or `WordDistillationRun` of the teacher.
+    The object is the `TaskDistillationRun` or the `WordDistillationRun` of the teacher.
 
     Example:
 
@@ -34,21 +34,12 @@ class DistillationRun:
     ```
     """
 
-    def __init__(self, config):
+    def __new__(cls, config):
         taught = describe_run(config.teacher)
         depth = load_config(config.teacher).num_layers
         if taught.get("kind") == FinetuningRunConfig.kind:
-            self.run = TaskDistillationRun(config.of_task(taught, depth))
-        else:
-            self.run = WordDistillationRun(config.of_masked_words(depth))
-
-    def fit(self):
-        """Trains, saves and evaluates; see `FinetuningRun.fit`, `PretrainingRun.fit`."""
-        return self.run.fit()
-
-    def dry_run(self):
-        """Measures some steps and leaves the run's folder as it is."""
-        return self.run.dry_run()
+            return TaskDistillationRun(config.of_task(taught, depth))
+        return WordDistillationRun(config.of_masked_words(depth))
 
 
 class TaskDistillationRun(FinetuningRun):

@@ -15,12 +15,9 @@ def export_run(
     format="saved_model",
     *,
     inputs=None,
-    quantization=None,
     sequence_length=None,
-    exit_rule=None,
-    batch_size=None,
-    names=None,
     dimensions=None,
+    **options,
 ):
     """Writes the model of a finished run in a format for programs without this package.
 
@@ -30,13 +27,13 @@ def export_run(
         format: str, a key of `EXPORTERS`.
         inputs: `"text"`, `"ids"`, or `None` for the format's default: text in a
             SavedModel, otherwise ids.
-        quantization: As for `export_tflite` and `export_saved_model`.
         sequence_length: int. For text inputs the maximum number of tokens, by default the
             run's; for ids in TFLite and ONNX the fixed length of rows, by default any.
-        exit_rule: `ExitRule` for a run with exits, instead of the calibrated rule.
-        batch_size: int. As for `export_tflite` and `export_onnx`.
-        names: As for `export_onnx`.
         dimensions: int. For an embedder, the number of leading dimensions to keep.
+        **options: Options of the format: `quantization` as for `export_tflite` and
+            `export_saved_model`; `exit_rule`, an `ExitRule` for a run with exits, instead
+            of the calibrated rule; `batch_size` as for `export_tflite` and `export_onnx`;
+            `names` as for `export_onnx`. `None` is the default.
 
     Returns:
         Dict of `output`, its `bytes` and the model's number of `parameters`.
@@ -53,15 +50,9 @@ def export_run(
     elif dimensions is not None:
         model = model.with_dimensions(dimensions)
     exporter = EXPORTERS[format]
-    given = {
-        "quantization": quantization,
-        "exit_rule": exit_rule,
-        "batch_size": batch_size,
-        "names": names,
-    }
-    options = {name: value for name, value in given.items() if value is not None}
-    unused = [name for name in given if name not in exporter.options]
-    check_unused(given, unused, f"format={format}")
+    options = {name: value for name, value in options.items() if value is not None}
+    unused = sorted(options.keys() - exporter.options)
+    check_unused(options, unused, f"format={format}")
     takes_text = (inputs or exporter.default_inputs) == "text"
     if kind_of(task) is not None or not takes_text:
         # The graph answers like the task, or the task makes the ids.

@@ -55,9 +55,6 @@ LEAST_TRIAL_STEPS = 50
 # A run with more epochs does not evaluate after each of them.
 MAX_EVALUATIONS = 50
 
-# Batches of at most this size may be larger than the training set.
-_ALWAYS_ALLOWED = 1024
-
 
 class FinetuningRun:
     """Trains a task in a run folder, or resumes a run there.
@@ -216,7 +213,6 @@ class FinetuningRun:
 
     def _prepare_trainer(self):
         num_examples = self.train_rows.examples.num_examples
-        _check_batch_size(self.config.batch_size, num_examples)
         num_steps, warmup_steps = self.task.recipe.steps_for(num_examples)
         self.recipe = dataclasses.replace(
             self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
@@ -265,7 +261,9 @@ class FinetuningRun:
             shape = backbone.albert_config
             check_fits(self.task.tokenizer, shape, recipe.sequence_length)
             self.model = self.task.build_model(backbone)
-            freeze(backbone, config.freeze)
+            parts = {"embeddings": backbone.embedding, "backbone": backbone}
+            if config.freeze:
+                parts[config.freeze].trainable = False
             if getattr(self.task, "early_exit", None) == "two-stage":
                 add_exits_to_classifier(self.model, config)
             self.learner = self.make_learner()
@@ -468,23 +466,6 @@ def add_exits_to_classifier(model, config):
             f"{classifier.labels or classifier.num_classes}."
         )
     model.take_over_head(classifier)
-
-
-def freeze(backbone, part):
-    """Makes a part of a backbone untrainable: `embeddings`, `backbone` or None."""
-    if part == "embeddings":
-        backbone.embedding.trainable = False
-    elif part == "backbone":
-        backbone.trainable = False
-
-
-def _check_batch_size(given, num_examples):
-    """Checks that a batch does not have the same examples many times."""
-    if given is not None and given > max(num_examples, _ALWAYS_ALLOWED):
-        raise ValueError(
-            f"`batch_size` must be at most {_ALWAYS_ALLOWED}, or the number of training "
-            f"examples. Received: batch_size={given} of {num_examples} examples."
-        )
 
 
 def fit_seeds(config, run_class):

@@ -50,12 +50,8 @@ def configure_task(config):
     )
 
 
-def task_of_run(folder, reading):
+def task_of_run(folder):
     """Returns the task of a fine-tuning run, without a tokenizer.
-
-    Args:
-        folder: str or path.
-        reading: `RowOptions`, for files with other columns than the run's.
 
     Raises:
         FileNotFoundError: If the folder is not a run.
@@ -67,11 +63,8 @@ def task_of_run(folder, reading):
             "The run must be one of `finetune`. "
             f"Received: '{folder}', a run of kind {description['kind']!r}."
         )
-    given = {n: c for n, c in dataclasses.asdict(reading).items() if c}
     try:
-        config = FinetuningRunConfig.from_dict(
-            description["config"], run=str(folder), **given
-        )
+        config = FinetuningRunConfig.from_dict(description["config"], run=str(folder))
         task = configure_task(config)
         facts = {name: description[name] for name in task.facts}
         if "labels" in facts:

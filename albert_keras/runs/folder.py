@@ -16,17 +16,14 @@ from albert_keras.system.files import (
 # Version 1 kept the options of the command in one flat dict, without `version`.
 VERSION = 2
 
-# Options that may change when a run is resumed.
+# Options that may change when a run is resumed. Training data may be at another path,
+# because `training_files` in `run.json` has fingerprints of its content.
 CHANGEABLE = {
-    *("num_steps", "steps_per_evaluation", "steps_per_checkpoint"),
-    *("steps_per_execution", "micro_batches", "strategy", "jit_compile"),
+    *("num_steps", "steps_per_evaluation", "steps_per_checkpoint", "data", "text"),
+    *("steps_per_execution", "micro_batches", "strategy", "jit_compile", "train"),
     *("workers", "runner", "runner_option", "validation", "validation_data"),
     *("keep", "patience", "restarts", "collapse_guard"),
 }
-
-# Paths of training data. They may have moved, because `training_files` in `run.json` has
-# fingerprints of their content.
-MOVABLE = {"data", "text", "train"}
 
 
 class RunFolder:
@@ -114,10 +111,9 @@ class RunFolder:
             return
         old = {**before.get("examples", {}), **before, **before["config"]}
         new = {**facts, "kind": config.kind, **_recorded(config)}
-        unchecked = CHANGEABLE | (MOVABLE if "training_files" in before else set())
         differences = [
             difference
-            for name in sorted((old.keys() & new.keys()) - unchecked)
+            for name in sorted((old.keys() & new.keys()) - CHANGEABLE)
             for difference in _differences(name, old[name], new[name])
         ]
         if differences:

@@ -28,7 +28,6 @@ from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import check_kind, task_of
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
-from albert_keras.text.corpus import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
 DEFAULT_ROW_OPTIONS = RowOptions()
@@ -211,7 +210,7 @@ def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
 
 def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     """Loads a fine-tuning run as a `LoadedModel`; see `load_run`."""
-    task = task_of_run(folder, reading)
+    task = with_reading(task_of_run(folder), reading, folder)
     model = load_checkpoint(folder, tokenizer=tokenizer)
     if model.preprocessor is None:
         # The model was trained on windows of texts, or on other parts than beginnings.
@@ -221,38 +220,28 @@ def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     return LoadedModel(dataclasses.replace(task, tokenizer=tokenizer), model)
 
 
-def evaluate_run(
-    folder,
-    data,
-    *,
-    batch_size=BATCH_SIZE,
-    reading=DEFAULT_ROW_OPTIONS,
-    report=None,
-    exit_rule=None,
-    tokenizer=None,
-):
+def evaluate_run(folder, data, *, report=None, **options):
     """Evaluates a finished run, or another model, on held-out data; returns the scores.
 
     Args:
         folder: As for `load_run`; or an exported model: see `load_exported`.
         data: str or path. For a pretraining run a folder of `prepare-data`, otherwise a
             file of the task's rows.
-        batch_size: int. Examples of a batch.
-        reading: `RowOptions`, for files with other columns than the run's. The run's
-            encoding and errors are not used.
         report: str, path or None. Folder for `report.json`, `mistakes.csv`, the page
             `report.html` and the plot of confused classes. No effect for a pretraining
             run.
-        exit_rule: `ExitRule` for a run with exits, instead of the calibrated rule. The
-            scores have `mean_exit_depth`.
-        tokenizer: As for `load_run`.
+        **options: `batch_size`, int, examples of a batch, by default 32; `reading`,
+            `RowOptions` for files with other columns than the run's, whose encoding is
+            not used; `exit_rule`, `ExitRule` for a run with exits, instead of the
+            calibrated rule; `tokenizer` as for `load_run`. A run with exits has the score
+            `mean_exit_depth`.
 
     Raises:
         FileNotFoundError: If there is no such model, or the run has not finished.
         ValueError: If the data does not fit the model.
     """
     if kind_of_run(folder) == PretrainingRunConfig.kind:
-        return _evaluate_pretrained(folder, data, batch_size, tokenizer)
+        return _evaluate_pretrained(folder, data, **options)
 
     def read(task):
         if isinstance(task, MaskedWordsTask):
@@ -262,18 +251,13 @@ def evaluate_run(
             )
         return read_rows(task, data)
 
-    predicted = _predict(folder, read, batch_size, reading, exit_rule, tokenizer)
+    predicted = _predict(folder, read, **options)
     if report:
         save_report(report, *predicted[:3])
     return predicted.score()
 
 
-def _evaluate_pretrained(folder, data, batch_size, tokenizer):
-    if str(data).endswith(tuple(SUFFIXES)):
-        raise ValueError(
-            f"A pretraining run is measured on prepared data. Received: '{data}'. Make "
-            f"them by `prepare-data {data} --tokenizer {folder} --output FOLDER`."
-        )
+def _evaluate_pretrained(folder, data, batch_size=BATCH_SIZE, tokenizer=None, **_):
     model = load_checkpoint(folder, tokenizer=tokenizer)
     check_data(data, model.preprocessor.tokenizer, model.backbone.albert_config)
     pairs = RunFolder(folder).read()["examples"]["sentence_pairs"]
@@ -281,32 +265,19 @@ def _evaluate_pretrained(folder, data, batch_size, tokenizer):
     return task.evaluate(model, data, batch_size)
 
 
-def predict_with_run(
-    folder,
-    texts=None,
-    *,
-    data=None,
-    batch_size=BATCH_SIZE,
-    reading=DEFAULT_ROW_OPTIONS,
-    output=None,
-    exit_rule=None,
-    tokenizer=None,
-    zero_shot=None,
-):
+def predict_with_run(folder, texts=None, *, data=None, output=None, **options):
     """Predicts with a finished run, a checkpoint or an exported model.
 
     Args:
         folder: As for `load_run`; or an exported model: see `load_exported`.
-        batch_size, reading: As for `evaluate_run`.
         texts: List of samples, see `LoadedModel.predict`, or None.
         data: str, path or None. A file of the task's rows, instead of `texts`. Labels are
             not needed.
         output: str, path or None. File to write; see `write_predictions`, which keeps
             the columns of `data`.
-        exit_rule: As for `evaluate_run`. Predictions have `exit_depth`.
-        tokenizer: As for `load_run`.
-        zero_shot: Dict of arguments of `LoadedModel.classify`, such as `labels`, or
-            `None` for the model's own labels.
+        **options: As for `evaluate_run`; and `zero_shot`, a dict of arguments of
+            `LoadedModel.classify`, such as `labels`. Predictions of a model with exits
+            have `exit_depth`.
 
     Returns:
         List with a dict of JSON values for each text or row.
@@ -329,9 +300,7 @@ def predict_with_run(
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)
 
-    predicted = _predict(
-        folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot
-    )
+    predicted = _predict(folder, read, **options)
     # Exported models cut texts in their graph.
     has_examples = predicted.prepared.examples is not None
     if has_examples and hasattr(predicted.task, "long_texts"):
@@ -342,7 +311,16 @@ def predict_with_run(
     return predicted.describe()
 
 
-def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=None):
+def _predict(
+    folder,
+    read,
+    *,
+    batch_size=BATCH_SIZE,
+    reading=DEFAULT_ROW_OPTIONS,
+    exit_rule=None,
+    tokenizer=None,
+    zero_shot=None,
+):
     """Predicts rows with a run, a checkpoint or an exported model.
 
     Args:

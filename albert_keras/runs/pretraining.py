@@ -106,15 +106,21 @@ class PretrainingRun:
         Returns:
             Dict; None in workers other than the chief.
         """
-        with _aside(self.config, self.folder, self.strategy) as config:
-            run = copy.copy(self)
-            run.config, run.folder = config, RunFolder(config.run)
-            with self.strategy.ends_together():
-                run.prepare()
-                # All workers take part in a step.
-                measured = run.trainer.dry_run(
-                    run.model, run.training_dataset, run.enter_phase
-                )
+        self.folder.check_resumable(self.config)
+        with tempfile.TemporaryDirectory() as temporary, self.strategy.ends_together():
+            run, used = copy.copy(self), [self.folder.path / "checkpoints"]
+            run.config = dataclasses.replace(self.config, run=temporary)
+            run.folder = RunFolder(temporary)
+            # Unfinished data would be continued.
+            if read_description(data_folder(self.config)) is not None:
+                used.append(data_folder(self.config))
+            for path in used:
+                (run.folder.path / path.name).symlink_to(path.resolve())
+            run.prepare()
+            # All workers take part in a step.
+            measured = run.trainer.dry_run(
+                run.model, run.training_dataset, run.enter_phase
+            )
         return measured if self.strategy.is_chief else None
 
     def prepare(self):
@@ -139,7 +145,6 @@ class PretrainingRun:
         self.data = find_data(config, self.tokenizer, shape, self.strategy)
         self.held_out = config.validation_data or held_out_of(self.data)
         self.examples = example_config(self.data, config)
-        check_data(self.data, self.tokenizer, shape, self.examples)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
         check_unchanged(self.training_files, self.folder.read_if_begun())
@@ -147,6 +152,8 @@ class PretrainingRun:
         facts = dataclasses.asdict(self.example_config)
         self.folder.check_resumable(config, **facts)
         self.phases = RunPhases(config, self.examples, shape)
+        for examples in (self.examples, *self.phases.examples):
+            check_data(self.data, self.tokenizer, shape, examples)
         self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
@@ -371,12 +378,6 @@ def _check(phases, config, examples, shape):
             "Phases need a token store, to make their own examples. "
             f"Received: data='{config.data}'. Prepare the text with --format store."
         )
-    longest = max(phase.data_options.get("sequence_length", 0) for phase in phases)
-    if longest > shape.max_sequence_length:
-        raise ValueError(
-            "Rows of a phase must fit the model's positions. Received: sequence_length="
-            f"{longest}, max_sequence_length={shape.max_sequence_length}."
-        )
     depths = [phase.num_layers or shape.num_layers for phase in phases]
     if depths[-1] != shape.num_layers or max(depths) > shape.num_layers:
         raise ValueError(
@@ -529,23 +530,3 @@ def held_out_of(data):
     """Returns the folder of the documents held out of prepared data, or None."""
     folder = to_path(data) / HELD_OUT
     return None if read_description(folder) is None else folder
-
-
-@contextlib.contextmanager
-def _aside(config, folder, strategy):
-    """Yields a configuration with a temporary run folder for a dry run.
-
-    The folder links to the run's checkpoints and complete data. A dry run that writes
-    neither data nor logs of workers uses the run's own folder.
-    """
-    if not config.text and strategy.num_workers == 1:
-        yield config
-        return
-    folder.check_resumable(config)
-    found = [folder.path / "checkpoints"]
-    if config.text and read_description(data_folder(config)) is not None:
-        found.append(data_folder(config))
-    with tempfile.TemporaryDirectory() as temporary:
-        for path in found:
-            pathlib.Path(temporary, path.name).symlink_to(path.resolve())
-        yield dataclasses.replace(config, run=temporary)

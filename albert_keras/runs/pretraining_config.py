@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import Range, given_of, option
+from albert_keras.options import Range, check_unused, given_of, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
@@ -118,12 +118,8 @@ def choose_recipe(config, begun):
         recipe = RECIPES["paper"].resized(batch_size=DEFAULT_BATCH_SIZE)
     phases = tuple(map(Phase.parse, config.phases or ()))
     if phases:
+        check_unused(vars(config), ["num_steps"], "phases, which have their own steps")
         num_steps = sum(phase.num_steps for phase in phases)
-        if config.num_steps not in (None, num_steps):
-            raise ValueError(
-                "`num_steps` must be the sum over the phases. Received: num_steps="
-                f"{config.num_steps}, phases of {num_steps} steps. Leave it out."
-            )
         config = dataclasses.replace(config, num_steps=num_steps)
         recipe = dataclasses.replace(recipe, phases=())
     names = ["precision", "batch_size", "num_steps", "optimizer"]

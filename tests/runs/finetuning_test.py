@@ -238,10 +238,6 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
             ],
             "validation_split=0.2 and a file",
         ),
-        (
-            ["--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--batch-size", 5000],
-            "at most 1024, or the number of training examples. Received: batch_size=5000",
-        ),
     ],
 )
 def test_bad_options(tmp_path, fail, words, part):

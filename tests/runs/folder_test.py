@@ -10,7 +10,7 @@ import pytest
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.folder import CHANGEABLE, MOVABLE, RunFolder
+from albert_keras.runs.folder import CHANGEABLE, RunFolder
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
 from albert_keras.system import fingerprints
@@ -53,7 +53,7 @@ def test_changeable_options_are_options():
         *PretrainingRunConfig.__dataclass_fields__,
         *FinetuningRunConfig.__dataclass_fields__,
     }
-    assert fields > CHANGEABLE | MOVABLE
+    assert fields > CHANGEABLE
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_changeable_options_are_options():
     [
         ({}, None),
         ({"num_steps": 9, "strategy": "mirrored", "workers": 3}, None),
-        ({"validation_data": "held_out"}, None),
+        ({"validation_data": "held_out", "data": "moved"}, None),
         ({"batch_size": 9}, "batch_size=9 (was 8)"),
         ({"seed": 1}, "seed=1 (was 0)"),
         ({"learning_rate": 0.25}, "learning_rate=0.25 (was None)"),
@@ -81,13 +81,6 @@ def test_a_run_is_not_cut_short(begun):
     begun.check_steps(pretraining(num_steps=9))
     with pytest.raises(ValueError, match="num_steps=4."):
         begun.check_steps(pretraining(num_steps=4))
-
-
-def test_training_data_may_be_moved_where_their_content_is_known(begun):
-    with pytest.raises(ValueError, match=r"data='moved' \(was 'tokens'\)"):
-        begun.check_resumable(pretraining(batch_size=8, data="moved"))
-    begun.write(pretraining(batch_size=8), training_files=[["a.tokens", "1f"]])
-    begun.check_resumable(pretraining(batch_size=8, data="moved"))
 
 
 def test_what_a_run_found_must_be_as_before(begun):

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from albert_keras.models import (
@@ -12,11 +11,7 @@ from albert_keras.models import (
     AlbertTextClassifier,
 )
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.runs.finetuning import (
-    add_exits_to_classifier,
-    freeze,
-    load_backbone,
-)
+from albert_keras.runs.finetuning import add_exits_to_classifier, load_backbone
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.pretraining import build_model, load_start
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -96,16 +91,6 @@ def test_finetuning_may_change_the_depth(preset, num_layers):
     assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
     fresh = load_backbone(config(preset, random_weights=True, **options), None)
     assert fresh.albert_config == backbone.albert_config
-
-
-@pytest.mark.parametrize("part", ["embeddings", "backbone", None])
-def test_frozen_parts(part):
-    backbone = AlbertBackbone.from_config_preset("albert_test")
-    num_weights = len(backbone.trainable_weights)
-    freeze(backbone, part)
-    frozen = {"embeddings": len(backbone.embedding.weights), "backbone": num_weights}
-    expected = num_weights - frozen.get(part, 0)
-    assert np.isclose(len(backbone.trainable_weights), expected)
 
 
 def test_exits_begin_with_the_head_of_a_finished_classifier(preset, tmp_path):
