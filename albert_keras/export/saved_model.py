@@ -1,5 +1,6 @@
 """SavedModel, for TensorFlow Serving and other TensorFlow programs."""
 
+import contextlib
 import pathlib
 
 import numpy as np
@@ -144,6 +145,9 @@ def load_saved_model(path):
     """Returns the `ExportedModel` of a SavedModel: see `load_exported`."""
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
+    with contextlib.suppress(FileNotFoundError):  # Older SavedModels have none.
+        # The loader only prints a traceback if it is damaged.
+        tf.saved_model.experimental.read_fingerprint(str(path))
     loaded, inputs = tf.saved_model.load(str(path)), {}
     if signatures.SERVING_SIGNATURE in loaded.signatures:
         _, inputs = loaded.signatures[

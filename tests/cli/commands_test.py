@@ -20,6 +20,7 @@ from albert_keras.cli.predict import as_line, given_texts
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from albert_keras.text.tables import read_table
+from tests.cli.conftest import write_sample
 
 LENGTH = 32
 
@@ -32,9 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpus(folder):
     """A file of the sample's first 83 documents."""
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    (folder / "corpus.txt").write_text("\n\n".join(documents[:83]))
-    return folder / "corpus.txt"
+    return write_sample(folder / "corpus.txt", 83)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,13 @@ from tests.processes import foreign_lines
 VOCABULARY_SIZE = 500
 
 
+def write_sample(path, num_documents):
+    """Writes the first documents of the sample to a file; returns its path."""
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    path.write_text("\n\n".join(documents[:num_documents]))
+    return path
+
+
 @pytest.fixture
 def call(capsys):
     """Runs a command that must succeed; returns its JSON."""

@@ -11,6 +11,7 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.pretraining.token_store import read_description
+from tests.cli.conftest import write_sample
 from tests.forked_processes import forked_processes, run_command
 
 LENGTH = 47
@@ -32,10 +33,7 @@ def content(folder):
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """A file of the sample's first 101 documents."""
-    path = tmp_path_factory.mktemp("sources") / "corpus.txt"
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    path.write_text("\n\n".join(documents[:101]))
-    return path
+    return write_sample(tmp_path_factory.mktemp("sources") / "corpus.txt", 101)
 
 
 @pytest.fixture(scope="module")

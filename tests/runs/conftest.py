@@ -1,10 +1,13 @@
 """Fixtures of runs: commands in this process, and small runs for all of them."""
 
+import contextlib
 import dataclasses
+import functools
+import io
 
 import pytest
 
-from albert_keras import cli, sample
+from albert_keras import cli
 from albert_keras.runs import (
     FinetuningRunConfig,
     PretrainingRun,
@@ -14,7 +17,7 @@ from albert_keras.runs import (
 from albert_keras.runs.finetuning import load_backbone
 from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.tokenizers import load_tokenizer
-from tests.cli.conftest import call, fail, vocabulary
+from tests.cli.conftest import call, fail, vocabulary, write_sample
 
 __all__ = ["call", "fail", "vocabulary"]
 
@@ -22,19 +25,24 @@ __all__ = ["call", "fail", "vocabulary"]
 LENGTH = 29
 
 
-@pytest.fixture(scope="module")
-def prepare(vocabulary, tmp_path_factory):
-    """Prepares the sample's first documents, for rows of a length."""
-    text = tmp_path_factory.mktemp("text") / "corpus.txt"
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    text.write_text("\n\n".join(documents[:37]))
+@pytest.fixture(scope="session")
+def text(tmp_path_factory):
+    """A file of the sample's first 151 documents."""
+    return write_sample(tmp_path_factory.mktemp("text") / "corpus.txt", 151)
 
+
+@pytest.fixture(scope="module")
+def prepare(text, vocabulary, tmp_path_factory):
+    """Prepares the text for rows of a length, with the same options once."""
+
+    @functools.cache
     def run(sequence_length, *options):
         folder = tmp_path_factory.mktemp("data")
         words = ["prepare-data", text, "--tokenizer", vocabulary]
         words += ["--sequence-length", sequence_length, "--output", folder, *options]
         words += ["--num-shards", 1, "--workers", 1]
-        assert cli.main(list(map(str, words))) == 0
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert cli.main(list(map(str, words))) == 0
         return folder
 
     return run
@@ -42,10 +50,9 @@ def prepare(vocabulary, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def base_config(tmp_path_factory, vocabulary):
-    """The options of tests/fixtures/runs/pretraining_version_1.json."""
+    """Options of a pretraining run of two steps on text."""
     folder = tmp_path_factory.mktemp("base")
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    (folder / "corpus.txt").write_text("\n\n".join(documents[:37]))
+    write_sample(folder / "corpus.txt", 37)
     return PretrainingRunConfig(
         run=folder / "base",
         text=(str(folder / "corpus.txt"),),

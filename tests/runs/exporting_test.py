@@ -8,16 +8,13 @@ import tensorflow as tf
 
 from albert_keras.export import export_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.runs import (
     RowOptions,
     evaluate_run,
     export_run,
-    load_run,
     predict_with_run,
 )
-from albert_keras.runs.inference import LoadedModel
 from albert_keras.tokenizers import load_tokenizer
 from tests.cli.conftest import VOCABULARY_SIZE
 from tests.export.text.conftest import approximately
@@ -51,26 +48,6 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
 
 
 @pytest.mark.slow
-def test_questions_in_tflite(finish, tmp_path):
-    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
-    folder, model = finish(
-        "squad2", "mixed_bfloat16", doc_stride=3, max_question_length=5
-    )
-    export_run(folder, tmp_path / "out.tflite", "tflite")
-    runner = interpreter.Interpreter(str(tmp_path / "out.tflite"))
-    # Training alone knows where an answer starts.
-    search = in_precision(model).beam_model()
-    inputs = random_inputs(search, seed=3)
-    received = runner.get_signature_runner("serving_default")(**inputs)
-    assert max_difference(received, dict(search(inputs))) < 1e-4
-    pair = "who came in 2012?", "The storms came in 2012, and the gulls left."
-    (expected,) = LoadedModel(load_run(folder).task, in_precision(model)).predict(
-        [pair]
-    )
-    assert predict_with_run(tmp_path / "out.tflite", pair) == [approximately(expected)]
-
-
-@pytest.mark.slow
 def test_answers_of_text_are_those_of_the_run(finish, tmp_path):
     folder, _ = finish("squad", doc_stride=3, max_question_length=5)
     export_run(folder, tmp_path / "out")
@@ -83,6 +60,9 @@ def test_answers_of_text_are_those_of_the_run(finish, tmp_path):
     (expected,) = predict_with_run(folder, data=data)
     (received,) = predict_with_run(tmp_path / "out", data=data)
     assert received == approximately(expected)
+    (tmp_path / "out" / "fingerprint.pb").write_bytes(b"damaged")
+    with pytest.raises(RuntimeError, match=r"read fingerprint from .*out"):
+        predict_with_run(tmp_path / "out", data=data)
 
 
 def test_what_cannot_take_text_is_refused(finish, tmp_path):

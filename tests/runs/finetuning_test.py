@@ -4,10 +4,12 @@ import json
 import random
 import re
 
+import numpy as np
 import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
+from albert_keras.converters import load_checkpoint
 from tests.runs.conftest import LENGTH
 
 
@@ -146,6 +148,7 @@ def test_a_sweep_takes_the_best_rate_on_training_rows(
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
     words += ["--learning-rate", "sweep", "--num-steps", 4, "--batch-size", 8]
+    words += ["--freeze", "embeddings"]
     assert main([*map(str, words)]) == 0
     messages = capsys.readouterr().err
     description = json.loads((run / "run.json").read_text())
@@ -158,6 +161,13 @@ def test_a_sweep_takes_the_best_rate_on_training_rows(
     assert not (run / "sweep").exists()
     log = [json.loads(x) for x in (run / "log.jsonl").read_text().splitlines()]
     assert max(entry["learning_rate"] for entry in log) <= rate
+    before, after = (
+        {v.path: np.array(v) for v in load_checkpoint(path, head=None).weights}
+        for path in (checkpoint, run)
+    )
+    same = {path for path in before if np.array_equal(before[path], after[path])}
+    assert any("embeddings" in path for path in same)
+    assert {path for path in before if "embeddings" in path} <= same < {*before}
     # Resumed, it keeps its rate.
     assert call(*words)["num_steps"] == 4
     assert json.loads((run / "run.json").read_text()) == description

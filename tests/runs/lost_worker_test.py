@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras import sample
 from albert_keras.cli import main
+from tests.cli.conftest import write_sample
 from tests.clusters import worker_environments
 from tests.forked_processes import forked_processes, run_command
 from tests.processes import wait_until
@@ -17,9 +17,7 @@ NUM_STEPS, STEPS_PER_CHECKPOINT = 24, 4
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, vocabulary):
     folder = tmp_path_factory.mktemp("data")
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    text = folder / "corpus.txt"
-    text.write_text("\n\n".join(documents[:29]))
+    text = write_sample(folder / "corpus.txt", 29)
     words = ["prepare-data", text, "--tokenizer", vocabulary, "--validation-split", 0]
     words += ["--output", folder / "records", "--sequence-length", 19]
     assert main([*map(str, words), "--num-shards", "1", "--format", "tfrecord"]) == 0

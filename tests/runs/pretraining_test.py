@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import pathlib
@@ -10,22 +11,12 @@ import shutil
 import numpy as np
 import pytest
 
-from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.pretraining import read_description
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig
 
 LENGTH = 61
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    """A file of the sample's first 151 documents."""
-    path = tmp_path_factory.mktemp("text") / "corpus.txt"
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    path.write_text("\n\n".join(documents[:151]))
-    return path
 
 
 def results_of(*words):
@@ -36,40 +27,15 @@ def results_of(*words):
 
 
 @pytest.fixture(scope="module")
-def prepare(text, vocabulary, tmp_path_factory):
-    """Prepares data, that of the same options once."""
-    folders = {}
-
-    def run(*options):
-        if options not in folders:
-            folders[options] = tmp_path_factory.mktemp("data")
-            words = ["prepare-data", text, "--tokenizer", vocabulary, "--workers", 1]
-            words += [
-                "--sequence-length",
-                LENGTH,
-                "--num-shards",
-                2,
-            ]
-            results_of(*words, *options, "--output", folders[options])
-        return folders[options]
-
-    return run
+def prepare(prepare):
+    return functools.partial(prepare, LENGTH)
 
 
-def pretrain(vocabulary, run, *source, length=LENGTH):
+def pretrain(vocabulary, run, *source):
     """Returns the words of a command that trains two steps."""
-    shape = ["--preset", "albert_test", "--max-sequence-length", length]
-    steps = ["--num-steps", 2, "--batch-size", 7, "--workers", 1]
-    return [
-        "pretrain",
-        *source,
-        "--tokenizer",
-        vocabulary,
-        "--run",
-        run,
-        *shape,
-        *steps,
-    ]
+    words = ["pretrain", *source, "--tokenizer", vocabulary, "--run", run]
+    words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+    return [*words, "--num-steps", 2, "--batch-size", 7, "--workers", 1]
 
 
 @pytest.fixture(scope="module")
@@ -118,19 +84,12 @@ def times_of(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def check_description(data, kind):
-    description = read_description(data)
-    assert description["kind"] == kind
-    assert description["config"]["sequence_length"] == LENGTH
-    assert description["config"]["seed"] == 3
-    assert not (data / "unfinished").exists()
-    return description["report"]
-
-
 @pytest.mark.slow
 def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
     run, _, results = of_text
-    report = check_description(run / "tokens", "tokens")
+    description = read_description(run / "tokens")
+    prepared = description["config"]
+    assert (prepared["sequence_length"], prepared["seed"]) == (LENGTH, 3)
     scores = json.loads((run / "report.json").read_text())["scores"]
     assert scores == {name: results[name] for name in results.keys() & scores.keys()}
     assert scores.keys() >= {"mlm_loss", "sop_accuracy"}
@@ -143,7 +102,8 @@ def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
     }
     evaluation = call("evaluate", run, "--data", run / "tokens")
     # The report counted a pass of other random numbers.
-    assert evaluation["num_examples"] == pytest.approx(report["num_examples"], rel=0.05)
+    counted = description["report"]["num_examples"]
+    assert evaluation["num_examples"] == pytest.approx(counted, rel=0.05)
     assert 0 < evaluation["sop_accuracy"] < 1
 
 
@@ -178,7 +138,7 @@ def test_a_run_is_not_resumed_with_other_text(of_text, text, fail):
 def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, fail):
     records = prepare("--seed", 13, "--format", "tfrecord", "--dupe-factor", 1)
     data = shutil.copytree(records, tmp_path / "data")
-    (shard,) = data.glob("*-00000-of-*")
+    (shard,) = data.glob("*-of-*")
     content = shard.read_bytes()
     shard.write_bytes(content[:9] + b"damage" + content[15:])
     line = fail(*pretrain(vocabulary, tmp_path / "run", "--data", data))

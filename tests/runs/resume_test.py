@@ -9,21 +9,11 @@ import time
 import numpy as np
 import pytest
 
-from albert_keras import sample
 from albert_keras.converters import load_checkpoint
 from tests.forked_processes import forked_processes, run_command
 from tests.processes import foreign_lines, wait_until
 
 NUM_STEPS, INTERVAL, LENGTH = 67, 31, 41
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    """A file of the sample's first 151 documents."""
-    path = tmp_path_factory.mktemp("text") / "corpus.txt"
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    path.write_text("\n\n".join(documents[:151]))
-    return path
 
 
 @pytest.fixture

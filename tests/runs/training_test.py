@@ -1,7 +1,5 @@
 """What training runs share: options, shapes, warnings about rows, and preparation."""
 
-import dataclasses
-
 import pytest
 
 from albert_keras.config import AlbertConfig
@@ -10,28 +8,14 @@ from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.training import (
     ShapeOptions,
-    TrainingOptions,
     check_fits,
     check_micro_batches,
     check_unchanged,
-    make_trainer,
 )
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification.reading import LabelledTexts
 from albert_keras.tokenizers import load_tokenizer
 from albert_keras.training import get_strategy
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Config(TrainingOptions):
-    """A run."""
-
-
-def make(tmp_path, num_steps=1000, steps_per_evaluation=100, **options):
-    config = Config(run=tmp_path, tokenizer="a.model", **options)
-    strategy = get_strategy("default")
-    defaults = {"steps_per_evaluation": steps_per_evaluation}
-    return make_trainer(config, strategy, num_steps, **defaults).config
 
 
 class FakeTokenizer:
