@@ -1,12 +1,9 @@
-"""`convert` with its options, and a shipped model by its name."""
+"""`convert` with its options."""
 
 import os
 import shutil
 
 import pytest
-
-from albert_keras import sample
-from albert_keras.presets.shipped import SHIPPED_MODELS
 
 
 def test_offline_is_one_error_and_only_for_the_command(tmp_path, fail, monkeypatch):
@@ -72,33 +69,3 @@ def test_a_config_that_is_none_gives_one_line(fixtures, tmp_path, fail):
     line = fail(*words, "--config", "albert_huge")
     assert "the name of a published size" in line
     assert not (tmp_path / "out").exists()
-
-
-# === Commands on a shipped model, by its name ===
-
-
-@pytest.mark.skipif(not SHIPPED_MODELS, reason="the model is not pretrained yet")
-@pytest.mark.slow
-def test_finetune_from_a_name_and_convert_it(tmp_path, call):
-    finetuned = call(
-        *(
-            "finetune",
-            "--task",
-            "text-classification",
-            "--checkpoint",
-            "albert_nano_en",
-        ),
-        *("--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST),
-        *("--run", tmp_path / "run", "--sequence-length", 23, "--num-steps", 2),
-    )
-    assert finetuned["majority_accuracy"] == 0.5
-    texts = ["The soup was warm.", "The film was long and dull.", "Fine."]
-    predicted = call("predict", tmp_path / "run", *texts)["predictions"]
-    assert {row["label"] for row in predicted} <= {"positive", "negative"}
-    preset = tmp_path / "preset"
-    converted = call(
-        *("convert", "albert_nano_en", "--tokenizer", "albert_nano_en"),
-        *("--output", preset),
-    )
-    assert converted["config"]["max_sequence_length"] == 128
-    assert (preset / "assets" / "tokenizer" / "vocabulary.spm").is_file()

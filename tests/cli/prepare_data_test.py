@@ -1,9 +1,8 @@
-"""`prepare-data`: options, reports, full disks, bad input."""
+"""`prepare-data`: options, reports, full disks."""
 
 import contextlib
 import io
 import json
-import shutil
 import struct
 
 import pytest
@@ -46,18 +45,9 @@ def prepared(vocabulary, sources, tmp_path_factory):
     return folder, json.loads(output.getvalue())
 
 
-# === Options and reports ===
-
-
 def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
-    options = [
-        "--sentence-pairs",
-        "ternary",
-        "--pair-gap",
-        1,
-        "--masking",
-        "whole_word",
-    ]
+    options = ["--sentence-pairs", "ternary", "--pair-gap", 1]
+    options += ["--masking", "whole_word"]
     options += ["--favor-longer", "--packing", "filled", "--masked-rate", 0.4]
     options += ["--random-replacements", "vocabulary", "--seed", 9]
     for folder, more in (("records", ["--format", "tfrecord"]), ("tokens", [])):
@@ -112,12 +102,6 @@ def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):
     assert width > height > 500
 
 
-# === Apache Beam ===
-
-
-# === Full disks and bad input ===
-
-
 def run_on_a_full_disk(limit, *words):
     """Runs a command in which writes fail as on a full disk: files have a limit."""
     import resource
@@ -152,40 +136,3 @@ def test_a_full_disk_keeps_what_is_finished(
 
     call(*words, "--workers", 1)
     assert content(output) == content(prepared[0])
-
-
-@pytest.mark.parametrize("text", ["", "\n \n\n", "only\n\none sentence\n\neach\n"])
-def test_a_corpus_without_examples(vocabulary, tmp_path, fail, text):
-    corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
-    corpus.write_text(text)
-    for options in ([], ["--format", "tfrecord"]):
-        line = fail(*command(vocabulary, output, *options, source=corpus))
-        assert (
-            "must hold a document" in line or "must give at least one example" in line
-        )
-        assert not output.exists() or list(output.iterdir()) == []
-
-
-def test_output_that_holds_other_data(vocabulary, sources, prepared, tmp_path, fail):
-    output = tmp_path / "data"
-    shutil.copytree(prepared[0], output)
-    words = command(vocabulary, output, *SMALL, source=sources)
-    before = content(output)
-    line = fail(*words, "--max-ngram", 2)
-    assert "max_ngram was 3 and is 2. Repeat them, or take another" in line
-    assert content(output) == before
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("kept")
-    line = fail(*command(vocabulary, mine, source=sources))
-    assert "with 'thesis.txt'" in line
-    line = fail(*command(vocabulary, mine / "thesis.txt", source=sources))
-    assert "File exists: '" in line
-    assert content(mine) == {"thesis.txt": b"kept"}
-
-
-def test_jieba_needs_word_pieces(vocabulary, sources, tmp_path, fail):
-    options = ["--word-segmenter", "jieba"]
-    words = command(vocabulary, tmp_path / "data", *options, source=sources)
-    assert "WordPiece" in fail(*words)
-    assert not (tmp_path / "data").exists()
