@@ -67,15 +67,6 @@ def reviews(folder, pretraining, run_apart):
     return path
 
 
-@pytest.fixture(scope="module")
-def exported(folder, reviews, run_apart):
-    """The classifier as SavedModel and as TFLite file."""
-    paths = {"saved_model": folder / "saved_model", "tflite": folder / "ids.tflite"}
-    for format, path in paths.items():
-        run_apart("export", reviews, "--format", format, "--output", path)
-    return paths
-
-
 @pytest.mark.parametrize(
     ("given", "used"), [("module://of_a_notebook", "agg"), ("svg", "svg")]
 )
@@ -111,39 +102,6 @@ def test_vocabulary_of_a_sample(tmp_path, call, run_apart):
     words = ["train-vocabulary", corpus, *options, "--output", tmp_path / "other.model"]
     call(*words, "--seed", 5)
     assert (tmp_path / "other.model").read_bytes() != output.read_bytes()
-
-
-@pytest.mark.slow
-def test_all_forms_of_a_model_give_the_same_predictions(
-    reviews, exported, tmp_path, call, fail
-):
-    texts = ["The soup was warm and very good.", "Never again!", "A long, dull film"]
-    saved, ids = exported["saved_model"], exported["tflite"]
-    int8 = tmp_path / "int8.tflite"
-    call(
-        *("export", reviews, "--format", "tflite", "--output", int8),
-        *("--quantization", "int8"),
-    )
-    expected = call("predict", reviews, *texts)["predictions"]
-    assert [row["text"] for row in expected] == texts
-    for model, tolerance in ((saved, 1e-5), (ids, 1e-4), (int8, 5e-2)):
-        received = call("predict", model, *texts)["predictions"]
-        for row, other in zip(expected, received, strict=True):
-            assert row["logits"] == pytest.approx(other["logits"], abs=tolerance)
-            assert [*other["probabilities"]] == ["negative", "positive"]
-            shares = other["probabilities"].values()
-            assert sum(shares) == pytest.approx(1.0, abs=1e-4)
-            assert other["label"] in other["probabilities"]
-        if model == saved:
-            # It runs in a process of its own, which takes seconds to start.
-            continue
-        # Whatever goes through the model at a time.
-        one_by_one = call("predict", model, *texts, "--batch-size", 1)["predictions"]
-        for row, other in zip(received, one_by_one, strict=True):
-            assert row["logits"] == pytest.approx(other["logits"], abs=1e-4)
-    line = fail("predict", ids, *texts, "--output", tmp_path / "SST-2.tsv")
-    assert "SST-2 must be one of 0, 1. Received" in line
-    assert not (tmp_path / "SST-2.tsv").exists()
 
 
 @pytest.mark.slow
@@ -189,6 +147,8 @@ def test_predict_from_a_file_or_standard_input(
     assert out == ""
     assert err.splitlines()[-1] == f"3 predictions written to {output}"
     assert [row["text"] for _, row in read_table(output)] == lines
+    line = fail(*model, "a text", "--output", tmp_path / "SST-2.tsv")
+    assert "SST-2 must be one of 0, 1. Received" in line
     give(b"caf\xe9")
     assert "UTF-8. Received: '-', which is not at byte 3" in fail(*model)
     give(b"")

@@ -107,26 +107,22 @@ def test_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
     assert names(tmp_path) == ["disk", "model"]
 
 
-@pytest.mark.parametrize("path", ["/", "/dev/null", "pipe", "file"])
-def test_only_folders_are_replaced_by_one(path, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "file").write_text("kept")
-    with pytest.raises(OSError, match="Not a directory|File exists"):
-        with atomic_folder(tmp_path / path):
-            pass
-    assert (tmp_path / "file").read_text() == "kept"
-    assert names(tmp_path) == ["file", "pipe"]
-    assert pathlib.Path("/dev/null").is_char_device()
-
-
-@pytest.mark.parametrize("path", ["", "/", "/dev/null", "/dev/full", "pipe", "folder"])
-def test_only_regular_files_are_replaced(path, tmp_path):
+@pytest.mark.parametrize(
+    ("writer", "path"),
+    [
+        *((atomic_path, path) for path in ("", "/", "/dev/null", "pipe", "folder")),
+        *((atomic_folder, path) for path in ("/", "/dev/null", "pipe", "file")),
+    ],
+)
+def test_files_and_folders_of_another_kind_are_not_replaced(writer, path, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="regular file. Received: '.*', a folder"):
-        with atomic_path(tmp_path / path):
-            pass
-    assert names(tmp_path) == ["folder", "pipe"]
+    (tmp_path / "file").write_text("kept")
+    message = "regular file. Received: '.*', a folder|Not a directory|File exists"
+    with pytest.raises((OSError, ValueError), match=message), writer(tmp_path / path):
+        pass
+    assert (tmp_path / "file").read_text() == "kept"
+    assert names(tmp_path) == ["file", "folder", "pipe"]
     assert pathlib.Path("/dev/null").is_char_device()
 
 
