@@ -21,7 +21,6 @@ from albert_keras.optimizers.adamw import rounded_rate
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
-    check_tag_feature,
     configure_task,
     find_files,
     fit_recipe,
@@ -177,10 +176,8 @@ class FinetuningRun:
         batch_size = task.recipe.batch_size
         check_micro_batches(config.micro_batches, batch_size, self.strategy)
         sources = find_files(task, config.data, config.train, config.validation)
-        check_tag_feature(config, sources)
         self.training_files = fingerprint_rows(sources["train"])
         check_unchanged(self.training_files, recorded)
-        self.folder.check_steps(config)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
         # Before the tokenizer, because its error lists the known names.
         shape = load_config(config.checkpoint)

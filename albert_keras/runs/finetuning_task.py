@@ -87,7 +87,6 @@ def read_early(config):
     check_known(config.checkpoint)
     task = configure_task(config)
     sources = find_files(task, config.data, config.train, config.validation)
-    check_tag_feature(config, sources)
     for source in sources.values():
         # TFDS needs TensorFlow.
         if not is_tfds(source):
@@ -203,10 +202,3 @@ def _tfds_sources(task, source):
         if not key.startswith("test")
     }
     return {key: f"tfds:{name}:{split}" for key, split in splits.items()}
-
-
-def check_tag_feature(config, sources):
-    """Raises a ValueError if `tag_feature`, which is for TFDS, is given with files."""
-    if not all(map(is_tfds, sources.values())):
-        given = {"tag_feature": config.task_options.get("tag_feature")}
-        check_unused(given, given, "files, which have their tags in the last column")

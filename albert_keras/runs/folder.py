@@ -104,7 +104,8 @@ class RunFolder:
                 examples.
 
         Raises:
-            ValueError: If options that change the result differ, with both values.
+            ValueError: If options that change the result differ, with both values, or the
+                run has taken more steps than `num_steps`.
         """
         before = self.read_if_begun()
         if not before:
@@ -121,10 +122,7 @@ class RunFolder:
                 f"The run '{self.path}' was begun with other options. Received: "
                 f"{', '.join(differences)}. Repeat them, or take another run folder."
             )
-
-    def check_steps(self, config):
-        """Raises a ValueError if the run has taken more steps than `num_steps`."""
-        done = self._checkpoints().newest_step() if self.read_if_begun() else 0
+        done = self._checkpoints().newest_step()
         if config.num_steps is not None and config.num_steps < done:
             raise ValueError(
                 f"A run cannot end before the step it has reached, {done}. Received: "

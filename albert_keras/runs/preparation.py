@@ -9,7 +9,6 @@ from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
-    read_description,
 )
 from albert_keras.system.processor import usable_cores
 from albert_keras.system.progress import show_stages
@@ -121,18 +120,13 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
     def prepare(self, texts, tokenizer, output, *, format="store", holds_out=True):
         """Prepares text, shows the progress on standard error, and returns the report.
 
-        Held-out documents are in `held_out` of `output`. Data that are already there stay
-        as they are.
+        Held-out documents are in `held_out` of `output`. Finished data stay as they are.
 
         Args:
             texts: List of files, folders, globs or TFDS names.
             tokenizer, output, format: As for `prepare_pretraining_data`.
             holds_out: bool. Whether to hold out documents. Default True.
         """
-        share = self.validation_split if holds_out else 0
-        prepared = read_description(output)
-        if prepared and self.validation_split is None:
-            share = prepared.get("validation_split", 0)
         with show_stages() as progress:
             return prepare_pretraining_data(
                 self.open_corpus(texts),
@@ -140,7 +134,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 output,
                 self.data_config,
                 format=format,
-                validation_split=share,
+                validation_split=self.validation_split if holds_out else 0,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,
                 runner_options=list(self.runner_option),

@@ -46,7 +46,6 @@ from albert_keras.system.files import write_json
 from albert_keras.system.fingerprints import fingerprint_files
 from albert_keras.system.progress import format_value
 from albert_keras.system.storage import absolute, to_path
-from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
 # Options of a model that may differ from a checkpoint's.
@@ -139,16 +138,17 @@ class PretrainingRun:
             )
         self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         shape, checkpoint = self.load_start()
-        check_vocabulary_size(self.tokenizer, shape.vocabulary_size)
+        # Before the long preparation of text.
+        length = config.data_config.sequence_length if config.text else 0
+        check_fits(self.tokenizer, shape, length)
         if config.validation_data:
             check_data(config.validation_data, self.tokenizer, shape)
-        self.data = find_data(config, self.tokenizer, shape, self.strategy)
+        self.data = find_data(config, self.tokenizer, self.strategy)
         self.held_out = config.validation_data or held_out_of(self.data)
         self.examples = example_config(self.data, config)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
         check_unchanged(self.training_files, self.folder.read_if_begun())
-        self.folder.check_steps(config)
         facts = dataclasses.asdict(self.example_config)
         self.folder.check_resumable(config, **facts)
         self.phases = RunPhases(config, self.examples, shape)
@@ -504,7 +504,7 @@ def check_data(folder, tokenizer, shape, examples=None):
         )
 
 
-def find_data(config, tokenizer, shape, strategy):
+def find_data(config, tokenizer, strategy):
     """Returns the folder of the training data, after preparing it from text."""
     if config.data:
         return config.data
@@ -513,8 +513,6 @@ def find_data(config, tokenizer, shape, strategy):
             "Several workers need `data`, of `prepare-data`, on a disk that all of them "
             f"see. Received: text and {strategy.num_workers} workers."
         )
-    # Before the long preparation.
-    check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
     holds_out = not config.validation_data
     config.prepare(config.text, tokenizer, folder, holds_out=holds_out)

@@ -224,10 +224,6 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
             ["--task", "sst-2", "--data", "{folder}x", "--train", "x"],
             "which does not exist",
         ),
-        (
-            ["--task", "tagging", "--train", "x.txt", "--tag-feature", "pos"],
-            "the last column. Received: tag_feature='pos'",
-        ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
             ["--task", "sst-2", "--train", "x", "--class-weights", "a=b"],
