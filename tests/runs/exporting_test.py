@@ -92,39 +92,42 @@ def test_what_cannot_take_text_is_refused(finish, tmp_path):
 TEXTS = ["the soup was warm", "a long dull film", "the sea", "bread and cheese"]
 
 
-@pytest.fixture(scope="module")
-def write(vocabulary, tmp_path_factory):
-    """Writes a TFLite file of a model with random weights; returns both."""
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("num_classes", "activation", "labels"),
+    [(3, "sigmoid", ["0;2"] * 4), (1, None, [0.5, 3.0, 2.25, 4.0])],
+)
+def test_scores_of_an_exported_model(
+    vocabulary, tmp_path, num_classes, activation, labels
+):
     preprocessor = AlbertTextClassifierPreprocessor(
         load_tokenizer(vocabulary), sequence_length=13
     )
     backbone = AlbertBackbone.from_config_preset(
         "albert_test", vocabulary_size=VOCABULARY_SIZE, initializer_range=0.3
     )
-
-    def write(num_classes, **options):
-        model = AlbertTextClassifier(backbone, num_classes, preprocessor, **options)
-        path = tmp_path_factory.mktemp("exported") / "model.tflite"
-        export_tflite(model, path)
-        return path, model
-
-    return write
-
-
-@pytest.mark.slow
-def test_several_labels_a_row(write, tmp_path):
-    path, model = write(3, activation="sigmoid")
+    model = AlbertTextClassifier(
+        backbone, num_classes, preprocessor, activation=activation
+    )
+    path, table = tmp_path / "model.tflite", tmp_path / "rows.csv"
+    export_tflite(model, path)
     expected = model.predict(TEXTS, verbose=0)
-    table = tmp_path / "rows.csv"
-    table.write_text("text,labels\n" + "".join(f"{text},0;2\n" for text in TEXTS))
-    reading = RowOptions(label_separator=";")
+    rows = zip(TEXTS, labels, strict=True)
+    header = "text,labels\n" if activation else "text,label\n"
+    table.write_text(header + "".join(f"{a},{b}\n" for a, b in rows))
+    reading = RowOptions(label_separator=";" if activation else None)
     scores = evaluate_run(path, table, reading=reading)
+    row = predict_with_run(path, data=table, reading=reading)[1]
+    if not activation:
+        pearson = np.corrcoef(expected[:, 0], labels)[0, 1]
+        assert scores["pearson"] == pytest.approx(pearson, abs=1e-4)
+        assert row["score"] == pytest.approx(expected[1, 0], abs=1e-5)
+        return
     targets = np.array([True, False, True])
     right = ((expected > 0.5) == targets).all(axis=1)
     assert scores["subset_accuracy"] == pytest.approx(right.mean())
     of_target = np.where(targets, expected, 1 - expected)
     assert scores["loss"] == pytest.approx(-np.log(of_target).mean(), rel=1e-4)
-    row = predict_with_run(path, data=table, reading=reading)[1]
     # The classes have no names.
     probabilities = dict(zip("012", expected[1], strict=True))
     assert row["probabilities"] == pytest.approx(probabilities, abs=1e-5)
@@ -136,18 +139,3 @@ def test_several_labels_a_row(write, tmp_path):
     row = predict_with_run(path, data=table)[1]
     assert row["text_pair"] == TEXTS[2]
     assert [*row["probabilities"].values()] == pytest.approx(expected[1], abs=1e-5)
-
-
-@pytest.mark.slow
-def test_regression(write, tmp_path):
-    path, model = write(1)
-    expected = model.predict(TEXTS, verbose=0)
-    numbers = [0.5, 3.0, 2.25, 4.0]
-    table = tmp_path / "rows.csv"
-    cells = zip(TEXTS, numbers, strict=True)
-    table.write_text("text,label\n" + "".join(f"{text},{n}\n" for text, n in cells))
-    scores = evaluate_run(path, table)
-    pearson = np.corrcoef(expected[:, 0], numbers)[0, 1]
-    assert scores["pearson"] == pytest.approx(pearson, abs=1e-4)
-    (row,) = predict_with_run(path, TEXTS[2:3])
-    assert row == {"text": TEXTS[2], "score": pytest.approx(expected[2, 0], abs=1e-5)}

@@ -134,8 +134,6 @@ def test_only_given_columns():
     [
         ({"task": "sst-3"}, "task='sst-3'"),
         ({"freeze": "head"}, "freeze='head'"),
-        ({"restarts": -1}, "restarts=-1"),
-        ({"weight_decay": -0.1}, "weight_decay=-0.1"),
         ({"weight_decay": float("nan")}, "`weight_decay`.*weight_decay=nan"),
         ({"classifier_dropout": 1}, "less than 1. Received: classifier_dropout=1"),
         ({"restarts": -1}, "0 to 100. Received: restarts=-1"),

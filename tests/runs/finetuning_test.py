@@ -214,40 +214,28 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
     assert "examples to train on. Received: none" in line
 
 
+IMDB = f"--task imdb --train {sample.REVIEWS_TRAIN}"
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--task", "sst-2"], "Received: --data None"),
-        (["--task", "sst-2", "--data", "{folder}"], "--data, a folder with train.tsv"),
-        (["--task", "multiple-choice", "--data", "{folder}"], "with train.jsonl"),
+        ("--task sst-2", "Received: --data None"),
+        ("--task sst-2 --data {folder}", "--data, a folder with train.tsv"),
+        ("--task multiple-choice --data {folder}", "with train.jsonl"),
+        ("--task sst-2 --data {folder}x --train x", "which does not exist"),
+        ("--task cmrc2018 --data tfds", "data set in TFDS"),
+        ("--task sst-2 --train x --class-weights a=b", "Received: a=b"),
+        ("--task sst-2 --train x.tsv --layer-decay 0.5", "x.tsv"),
+        (f"{IMDB} --patience 2 --validation-split 0", "Received: patience=2."),
         (
-            ["--task", "sst-2", "--data", "{folder}x", "--train", "x"],
-            "which does not exist",
-        ),
-        (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
-        (
-            ["--task", "sst-2", "--train", "x", "--class-weights", "a=b"],
-            "Received: a=b",
-        ),
-        (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 0.5], "x.tsv"),
-        (
-            [
-                *("--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2),
-                *("--validation-split", 0),
-            ],
-            "Received: patience=2.",
-        ),
-        (
-            [
-                *("--task", "imdb", "--train", sample.REVIEWS_TRAIN),
-                *("--validation", sample.REVIEWS_TEST, "--validation-split", 0.2),
-            ],
+            f"{IMDB} --validation {sample.REVIEWS_TEST} --validation-split 0.2",
             "validation_split=0.2 and a file",
         ),
     ],
 )
 def test_bad_options(tmp_path, fail, words, part):
-    words = [str(word).format(folder=tmp_path) for word in words]
+    words = words.format(folder=tmp_path).split()
     line = fail(*finetune("albert_nano_en", *words, "--run", tmp_path / "run"))
     assert part in line
     assert not (tmp_path / "run").exists()

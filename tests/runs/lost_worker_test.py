@@ -27,20 +27,12 @@ def data(tmp_path_factory, vocabulary):
 @pytest.fixture
 def start_workers(data, vocabulary, tmp_path):
     """Starts the two workers of a run; all that it started are killed in the end."""
-    words = {
-        "--data": data,
-        "--validation-data": data,
-        "--tokenizer": vocabulary,
-        "--preset": "albert_test",
-        "--num-layers": 1,
-        "--batch-size": 6,
-        "--num-steps": NUM_STEPS,
-        "--steps-per-evaluation": NUM_STEPS,
-        "--steps-per-checkpoint": STEPS_PER_CHECKPOINT,
-        "--run": tmp_path / "run",
-        "--strategy": "data_parallel",
-    }
-    words = ["pretrain", "--json", *(word for pair in words.items() for word in pair)]
+    words = ["pretrain", "--json", "--data", data, "--validation-data", data]
+    words += ["--tokenizer", vocabulary, "--preset", "albert_test", "--num-layers", 1]
+    words += ["--run", tmp_path / "run", "--strategy", "data_parallel"]
+    words += ["--batch-size", 6, "--num-steps", NUM_STEPS]
+    words += ["--steps-per-evaluation", NUM_STEPS]
+    words += ["--steps-per-checkpoint", STEPS_PER_CHECKPOINT]
     with forked_processes() as start:
 
         def start_all():

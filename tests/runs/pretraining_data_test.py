@@ -1,20 +1,17 @@
 """Prepared data checked against the options of a run."""
 
 import dataclasses
-import shutil
 
 import pytest
 
 from albert_keras.config import AlbertConfig
-from albert_keras.pretraining import PretrainingDataConfig, read_description
+from albert_keras.pretraining import PretrainingDataConfig
 from albert_keras.runs.pretraining import (
     check_data,
     example_config,
-    fingerprint_data,
     read_config,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers import load_tokenizer
 
 DATA_OPTIONS = {"sequence_length": 23, "dupe_factor": 1, "num_shards": 1}
@@ -52,44 +49,19 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
 
 
 @pytest.mark.parametrize(
-    ("kind", "config", "received"),
+    ("kind", "changes", "received"),
     [
-        (
-            "records",
-            {"data_options": {"masking": "token", "masked_rate": 0.2}},
-            "masked_rate, masking",
-        ),
-        ("records", {"data_options": {"favor_shorter": False}}, "favor_shorter"),
-        (
-            "tokens",
-            {"data_options": {"dupe_factor": 3, "masking": "token"}},
-            "dupe_fac",
-        ),
-        ("tokens", {"data_options": {"num_shards": 5}}, "num_shards"),
-        ("tokens", {"data_options": {"word_segmenter": "jieba"}}, "word_segmenter"),
+        ("records", {"masking": "token", "masked_rate": 0.2}, "masked_rate, masking"),
+        ("records", {"favor_shorter": False}, "favor_shorter"),
+        ("tokens", {"dupe_factor": 3, "masking": "token"}, "dupe_fac"),
+        ("tokens", {"num_shards": 5}, "num_shards"),
+        ("tokens", {"word_segmenter": "jieba"}, "word_segmenter"),
     ],
 )
-def test_options_that_come_too_late(prepared, kind, config, received):
+def test_options_that_come_too_late(prepared, kind, changes, received):
     data = prepared / kind
     with pytest.raises(ValueError, match=f"need `text`. Received: {received}"):
-        example_config(data, options(data, **config))
-
-
-def test_fingerprints_of_prepared_data(prepared, tmp_path):
-    for name in ("tokens", "records"):
-        files = fingerprint_data(prepared / name)
-        names = read_description(prepared / name)["shards"]
-        assert [path for path, _ in files] == [
-            str(prepared / name / shard) for shard in names
-        ]
-        (shard,) = shutil.copytree(prepared / name, tmp_path / name).glob("*-of-*")
-        assert first_change(files, fingerprint_data(tmp_path / name)) is None
-        with shard.open("r+b") as file:
-            file.seek(30)
-            file.write(b"!")
-        assert first_change(files, fingerprint_data(tmp_path / name)) == str(shard)
-    with pytest.raises(FileNotFoundError, match="Missing: '.*absent'"):
-        fingerprint_data(tmp_path / "absent")
+        example_config(data, options(data, data_options=changes))
 
 
 def test_data_must_fit_tokenizer_and_model(prepared, vocabulary):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from albert_keras.analysis import plot_confusion_matrix
-from albert_keras.runs.finetuning import fit_seeds, summarize
+from albert_keras.runs.finetuning import fit_seeds
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.report_page import write_page
 from albert_keras.training import TrainingCollapsedError
@@ -125,11 +125,3 @@ def test_collapsed_seeds_are_left_out_of_the_summary(tmp_path):
 def test_where_all_seeds_collapse_there_is_nothing_to_summarize(tmp_path):
     with pytest.raises(TrainingCollapsedError, match="Seed 5"):
         fit_seeds(config(tmp_path), make_run_class({3, 4, 5}))
-
-
-def test_summary_of_nested_numbers_that_all_results_have():
-    results = [{"a": 1.0, "b": {"c": 5}, "d": 1}, {"a": 2.0, "b": {"c": 9}, "e": "x"}]
-    assert summarize(results) == {
-        "median": {"a": 1.5, "b.c": 7.0},
-        "spread": {"a": 1.0, "b.c": 4},
-    }

@@ -1,16 +1,14 @@
-"""What training runs share: options, shapes, warnings about rows, and preparation."""
+"""Checks that training runs share, shapes, and warnings about rows."""
 
 import pytest
 
 from albert_keras.config import AlbertConfig
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.training import (
     ShapeOptions,
     check_fits,
     check_micro_batches,
-    check_unchanged,
 )
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification.reading import LabelledTexts
@@ -33,17 +31,6 @@ def test_what_does_not_fit_a_model(vocabulary_size, sequence_length, message):
     )
     with pytest.raises(ValueError, match=message):
         check_fits(FakeTokenizer(), shape, sequence_length)
-
-
-def test_changed_training_data_are_an_error():
-    begun = [["a.tsv", "1f"], ["b.tsv", "2e"]]
-    recorded = {"training_files": begun}
-    check_unchanged([["moved/a.tsv", "1f"], ["b.tsv", "2e"]], recorded)
-    # Runs of earlier versions, and new ones.
-    check_unchanged([["b.tsv", "2e"]], {})
-    message = "own training data. Received: 'moved/b.tsv', which has"
-    with pytest.raises(ValueError, match=message):
-        check_unchanged([["a.tsv", "1f"], ["moved/b.tsv", "3d"]], recorded)
 
 
 def test_each_device_has_an_example_for_each_micro_batch():
@@ -104,20 +91,3 @@ def test_a_vocabulary_of_another_language_is_a_warning(capsys, vocabulary):
     found = warnings(["今天天气很好", "我們明天去"])
     assert found.startswith("warning: the vocabulary knows 50% of the pieces")
     assert warnings([""]) == ""
-
-
-# === Options of data preparation, and the cores that do it ===
-
-
-def test_a_preparation_from_python(vocabulary, tmp_path):
-    text = tmp_path / "corpus.jsonl"
-    text.write_text('{"body": "One. Two. Three."}\n{"body": "Four. Five. Six."}\n' * 3)
-    options = PreparationOptions(
-        tokenizer=vocabulary,
-        text_column="body",
-        data_options={"sequence_length": 23, "num_shards": 1},
-        workers=1,
-    )
-    report = options.prepare([str(text)], options.load_tokenizer(), tmp_path / "data")
-    assert report.num_documents == 6
-    assert (tmp_path / "data" / "dataset.json").is_file()

@@ -3,8 +3,6 @@
 import os
 import sys
 
-import pytest
-
 from albert_keras.system.processor import (
     ENVIRONMENT,
     hint_at_variables,
@@ -40,14 +38,10 @@ def test_one_line_says_that_they_came_too_late(monkeypatch, caplog):
     assert "if TF_CPU_ALLOCATOR_USE_BFC=true is set before" in record.getMessage()
 
 
-@pytest.mark.parametrize("system", ["linux", "others"])
-def test_cores_where_affinity_is_unknown(system, monkeypatch):
+def test_cores_where_affinity_is_unknown(monkeypatch):
+    affinity = {"target": os, "name": "sched_getaffinity", "raising": False}
+    monkeypatch.setattr(value=lambda process: {0, 3}, **affinity)
+    assert usable_cores() == 2
     monkeypatch.setattr(os, "cpu_count", lambda: 13)
-    if system == "linux":
-        monkeypatch.setattr(
-            os, "sched_getaffinity", lambda process: {0, 3}, raising=False
-        )
-        assert usable_cores() == 2
-    else:
-        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-        assert usable_cores() == 13
+    monkeypatch.delattr(**affinity)
+    assert usable_cores() == 13

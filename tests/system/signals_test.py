@@ -1,7 +1,7 @@
 """Signals: the first is recorded, the second acts, handlers are restored."""
 
 import signal
-import threading
+from concurrent import futures
 
 import pytest
 
@@ -50,14 +50,10 @@ def test_stops_as_the_signal_would_have(number, error):
 
 
 def test_other_threads_receive_no_signals():
-    before = signal.getsignal(signal.SIGTERM)
-    seen = []
-
     def enter():
         with StopSignals() as signals:
-            seen.append((signals.received, signal.getsignal(signal.SIGTERM)))
+            return signals.received, signal.getsignal(signal.SIGTERM)
 
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert seen == [(None, before)]
+    before = signal.getsignal(signal.SIGTERM)
+    with futures.ThreadPoolExecutor(1) as threads:
+        assert threads.submit(enter).result() == (None, before)
