@@ -22,12 +22,9 @@ def open_progress(quiet=False):
         force_terminal=False if in_notebook else None,
     )
     return rich.progress.Progress(
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.TaskProgressColumn(),
+        *rich.progress.Progress.get_default_columns(),
         rich.progress.TextColumn("{task.fields[rate]}"),
         rich.progress.TimeElapsedColumn(),
-        rich.progress.TimeRemainingColumn(),
         console=console,
     )
 
