@@ -10,7 +10,6 @@ from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder, describe_run
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.pretraining import PretrainingRun
-from albert_keras.runs.rows import hold_out
 from albert_keras.runs.training import check_fits
 from albert_keras.tasks import TextClassificationTask, TextRegressionTask
 from albert_keras.tokenizers import load_tokenizer
@@ -52,6 +51,8 @@ class TaskDistillationRun(FinetuningRun):
     def __init__(self, config):
         super().__init__(config)
         self.taught = RunFolder(config.teacher).read()
+        # The same rows are held out as in the teacher's run.
+        self.split_seed = self.taught["config"]["seed"]
 
     def prepare(self):
         super().prepare()
@@ -66,11 +67,6 @@ class TaskDistillationRun(FinetuningRun):
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
         return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
-
-    def hold_out(self, rows, recorded):
-        """Holds out the rows that the teacher's run has held out, if it has."""
-        config = dataclasses.replace(self.config, seed=self.taught["config"]["seed"])
-        return hold_out(self.task, rows, config, recorded)
 
     def load_backbone(self):
         """Loads the student's backbone, and changes its number of layers or sharing."""

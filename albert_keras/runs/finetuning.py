@@ -71,7 +71,7 @@ class FinetuningRun:
 
     def __init__(self, config):
         self.config = config
-        self.folder = RunFolder(config.run)
+        self.folder, self.split_seed = RunFolder(config.run), config.seed
         # Whether it is a trial of a sweep, which measures on a part of the training rows.
         self.is_trial = False
 
@@ -185,7 +185,9 @@ class FinetuningRun:
         task = fit_recipe(task, config, shape)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
-        rows, self.validation_split = self.hold_out(rows, recorded)
+        rows, self.validation_split = hold_out(
+            self.task, rows, config.validation_split, self.split_seed, recorded
+        )
         if self.is_trial:
             parts = split_rows(self.task, rows["train"], 0.1, config.seed)
             rows = dict(zip(("train", "validation"), parts, strict=True))
@@ -203,10 +205,6 @@ class FinetuningRun:
     def configure_task(self):
         """Returns the task with the options of the configuration."""
         return configure_task(self.config)
-
-    def hold_out(self, rows, recorded):
-        """Holds out a part of the training rows; see `rows.hold_out`."""
-        return hold_out(self.task, rows, self.config, recorded)
 
     def _prepare_trainer(self):
         num_examples = self.train_rows.examples.num_examples

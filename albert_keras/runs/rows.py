@@ -54,13 +54,14 @@ def fingerprint_rows(source):
     return fingerprint_files([source], whole=True)
 
 
-def hold_out(task, rows, config, recorded):
+def hold_out(task, rows, share, seed, recorded):
     """Holds out a part of the training rows if a run has no held-out rows.
 
     Args:
         task: `FinetuningTask`.
         rows: Dict of the run's rows: `train`, and optionally `validation` and others.
-        config: `FinetuningRunConfig`.
+        share: float, or None for the default share of files that are large enough.
+        seed: int. Seed of the draw.
         recorded: Dict, the `run.json` of a run that is resumed, whose share is kept; or
             empty.
 
@@ -68,34 +69,27 @@ def hold_out(task, rows, config, recorded):
         Tuple of the rows, and the share that is held out, which may be 0.0.
 
     Raises:
-        ValueError: If the configuration has a share, and there are held-out rows.
+        ValueError: If there are a share and held-out rows.
     """
-    keys = task.split_keys(rows["train"])
+    keys, has_file = task.split_keys(rows["train"]), "validation" in rows
     if recorded:
         share = recorded["validation_split"]
-    else:
-        num_texts = len({*keys})
-        share = _chosen_share(config.validation_split, "validation" in rows, num_texts)
-    if not share:
-        return rows, 0.0
-    train, held_out = split_rows(task, rows["train"], share, config.seed)
-    num_taken = len(keys) - len(task.split_keys(train))
-    note(
-        f"{num_taken} of {len(keys)} training rows are held out, drawn by seed "
-        f"{config.seed} (--validation-split {share:g})"
-    )
-    return {"validation": held_out, **rows, "train": train}, share
-
-
-def _chosen_share(given, has_held_out, num_texts):
-    if given and has_held_out:
+    elif share and has_file:
         raise ValueError(
             "Held-out rows are from a file, or a share of the training rows. "
-            f"Received: validation_split={given} and a file. Remove one."
+            f"Received: validation_split={share} and a file. Remove one."
         )
-    if given is None and not has_held_out and num_texts >= _LEAST_TEXTS:
-        return DEFAULT_SPLIT
-    return given or 0.0
+    elif share is None and not has_file and len({*keys}) >= _LEAST_TEXTS:
+        share = DEFAULT_SPLIT
+    if not share:
+        return rows, 0.0
+    train, held_out = split_rows(task, rows["train"], share, seed)
+    num_taken = len(keys) - len(task.split_keys(train))
+    note(
+        f"{num_taken} of {len(keys)} training rows are held out, drawn by seed {seed} "
+        f"(--validation-split {share:g})"
+    )
+    return {"validation": held_out, **rows, "train": train}, share
 
 
 def split_rows(task, rows, share, seed):

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import types
 
 import pytest
 
@@ -163,8 +162,7 @@ def test_questions_on_one_text_stay_together():
 
 
 def held_out_by(rows, recorded=None, split=None, **others):
-    config = types.SimpleNamespace(validation_split=split, seed=0)
-    parts, share = hold_out(TASK, {"train": rows, **others}, config, recorded or {})
+    parts, share = hold_out(TASK, {"train": rows, **others}, split, 0, recorded or {})
     return {name: len(part.texts) for name, part in parts.items()}, share
 
 
