@@ -126,10 +126,20 @@ class RowOptions(Options):
         choices=ENCODING_ERRORS,
     )
 
-    def given_columns(self):
-        """Returns the fields of `Columns` that are set, a dict."""
+    def applied_to(self, task, name):
+        """Returns a task that reads files by these options.
+
+        Args:
+            task: `FinetuningTask`.
+            name: str. Name of the task or its model, for errors.
+        """
         values = {column: getattr(self, name) for name, column in COLUMNS.items()}
-        return {column: value for column, value in values.items() if value}
+        given = {column: value for column, value in values.items() if value}
+        if not hasattr(task, "columns"):
+            check_unused(vars(self), COLUMNS, f"{name}, which reads no tables of texts")
+        elif given:
+            task = task.with_columns(**given)
+        return dataclasses.replace(task, decoding=self.decoding)
 
     @property
     def decoding(self):

@@ -6,7 +6,7 @@ import pathlib
 from albert_keras.checks import check_choice, check_json
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import SWEEP, FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS, Recipe
@@ -25,15 +25,10 @@ def configure_task(config):
     Raises:
         ValueError: If the task has no such option or column.
     """
-    task = TASKS[config.task]
+    task = config.applied_to(TASKS[config.task], f"the task {config.task}")
     options = dict(config.task_options)
     known = {field.name for field in dataclasses.fields(task)}
     unknown = sorted(options.keys() - known)
-    if columns := config.given_columns():
-        if hasattr(task, "columns"):
-            task = task.with_columns(**columns)
-        else:
-            unknown += [name for name in COLUMNS if getattr(config, name)]
     if config.metric:
         reported = getattr(task, "metrics_reported", None)
         check_choice("metric", config.metric, reported or (task.main_metric,))
@@ -45,9 +40,7 @@ def configure_task(config):
             "Options must belong to the task. Received: "
             f"{', '.join(unknown)} for the task {config.task}. Remove them."
         )
-    return dataclasses.replace(
-        task, **options, decoding=config.decoding, recipe=choose_recipe(task, config)
-    )
+    return dataclasses.replace(task, **options, recipe=choose_recipe(task, config))
 
 
 def task_of_run(folder):

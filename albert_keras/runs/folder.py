@@ -84,14 +84,9 @@ class RunFolder:
         return describe_run(self.path) if has_begun else {}
 
     def write(self, config, **facts):
-        """Writes `run.json`: a configuration, and `facts` for later commands.
-
-        Raises:
-            BlockingIOError: If another process works in the folder.
-        """
+        """Writes `run.json`: a configuration, and `facts` for later commands."""
         content = {"version": VERSION, "kind": config.kind, "config": _recorded(config)}
-        with claimed_folder(self.path):
-            write_json(self.path / "run.json", {**content, **facts})
+        write_json(self.path / "run.json", {**content, **facts})
 
     def check_resumable(self, config, **facts):
         """Checks that a run in the folder can be resumed with a configuration and facts.

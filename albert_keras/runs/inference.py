@@ -21,7 +21,7 @@ from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining import check_data
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.reporting import note
-from albert_keras.runs.rows import read_rows, with_reading
+from albert_keras.runs.rows import read_rows
 from albert_keras.tasks import PreparedRows
 from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
@@ -205,12 +205,12 @@ def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
         task = MaskedWordsTask(model.preprocessor.tokenizer)
     else:
         task = task_of(model)
-    return LoadedModel(with_reading(task, reading, folder), model)
+    return LoadedModel(reading.applied_to(task, f"'{folder}'"), model)
 
 
 def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     """Loads a fine-tuning run as a `LoadedModel`; see `load_run`."""
-    task = with_reading(task_of_run(folder), reading, folder)
+    task = reading.applied_to(task_of_run(folder), f"'{folder}'")
     model = load_checkpoint(folder, tokenizer=tokenizer)
     if model.preprocessor is None:
         # The model was trained on windows of texts, or on other parts than beginnings.
@@ -333,7 +333,7 @@ def _predict(
         run = load_run(folder, reading, tokenizer)
         if zero_shot is not None:
             task = zero_shot_task(run.model, **zero_shot)
-            run = run._replace(task=with_reading(task, reading, folder))
+            run = run._replace(task=reading.applied_to(task, f"'{folder}'"))
         prepared = run.task.prepare(read(run.task))
         return run.predict_rows(prepared, batch_size, exit_rule)
     given = {"labels": zero_shot, "exit_rule": exit_rule, "tokenizer": tokenizer}
@@ -341,7 +341,7 @@ def _predict(
     if is_saved_model(folder):
         note("a SavedModel is a program: use only ones that you trust")
     exported = load_exported(folder)
-    exported.task = with_reading(exported.task, reading, folder)
+    exported.task = reading.applied_to(exported.task, f"'{folder}'")
     rows = read(exported.task)
     task, predictions, exit_depths = exported.predict_rows(rows, batch_size)
     return Predicted(task, PreparedRows(rows, None), predictions, exit_depths)

@@ -1,13 +1,11 @@
 """Rows of a fine-tuning run: reading, holding out, and warnings about them."""
 
 import collections
-import dataclasses
 import math
 import pathlib
 
 import numpy as np
 
-from albert_keras.options import check_unused
 from albert_keras.runs.reporting import note, warn
 from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.tasks.reading import is_tfds
@@ -28,16 +26,6 @@ def read_rows(task, source, **options):
     if num_skipped := getattr(rows, "num_skipped", 0):
         note(f"{num_skipped} broken rows of '{source}' were left out")
     return rows
-
-
-def with_reading(task, reading, folder):
-    """Returns the task of a checkpoint or export, with `RowOptions` for its files."""
-    columns = reading.given_columns()
-    if not hasattr(task, "columns"):
-        check_unused(columns, columns, f"'{folder}', which reads no tables of texts")
-    elif columns:
-        task = task.with_columns(**columns)
-    return dataclasses.replace(task, decoding=reading.decoding)
 
 
 def fingerprint_rows(source):

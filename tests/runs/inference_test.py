@@ -110,7 +110,7 @@ def test_a_checkpoint_reads_files_as_they_are_described(base, tmp_path):
     reading = RowOptions(text_column="review", encoding="cp1252")
     (row,) = predict_with_run(model, data=table, reading=reading)
     assert row["text"] == "café"
-    with pytest.raises(ValueError, match="tables of texts. Received: text="):
+    with pytest.raises(ValueError, match="tables of texts. Received: text_column="):
         load_run(base, reading)
     task = load_run(base, RowOptions(encoding="cp1252")).task
     assert task.decoding.encoding == "cp1252"
