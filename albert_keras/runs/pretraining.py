@@ -144,24 +144,24 @@ class PretrainingRun:
         if config.validation_data:
             check_data(config.validation_data, self.tokenizer, shape)
         self.data = find_data(config, self.tokenizer, self.strategy)
-        self.held_out = config.validation_data or held_out_of(self.data)
+        held_out = to_path(self.data) / HELD_OUT
+        has_own = read_description(held_out) is not None
+        self.held_out = config.validation_data or (held_out if has_own else None)
         self.examples = example_config(self.data, config)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
         check_unchanged(self.training_files, self.folder.read_if_begun())
-        facts = dataclasses.asdict(self.example_config)
-        self.folder.check_resumable(config, **facts)
+        self.folder.check_resumable(config, **dataclasses.asdict(self.example_config))
         self.phases = RunPhases(config, self.examples, shape)
         for examples in (self.examples, *self.phases.examples):
             check_data(self.data, self.tokenizer, shape, examples)
         self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)
-        num_steps = config.num_steps
         self.trainer = make_trainer(
             config,
             self.strategy,
-            num_steps,
-            steps_per_evaluation=min(5000, max(50, num_steps // 8)),
+            config.num_steps,
+            steps_per_evaluation=min(5000, max(50, config.num_steps // 8)),
             phase_starts=self.phases.starts[1:],
         )
         with self.strategy.scope():
@@ -470,11 +470,10 @@ def fingerprint_data(folder):
     Raises:
         FileNotFoundError: If there is no data, or a file is missing.
     """
-    description = read_description(folder)
+    description, files = read_description(folder), None
     if is_store(description):
-        names = description["shards"]
-        return fingerprint_files([to_path(folder) / name for name in names])
-    return fingerprint_files(find_shards(to_path(folder)))
+        files = [to_path(folder) / name for name in description["shards"]]
+    return fingerprint_files(files or find_shards(to_path(folder)))
 
 
 def check_data(folder, tokenizer, shape, examples=None):
@@ -522,9 +521,3 @@ def find_data(config, tokenizer, strategy):
 def data_folder(config):
     """Returns the folder of the data that a run prepares from text."""
     return pathlib.Path(config.run, "tokens")
-
-
-def held_out_of(data):
-    """Returns the folder of the documents held out of prepared data, or None."""
-    folder = to_path(data) / HELD_OUT
-    return None if read_description(folder) is None else folder
