@@ -133,9 +133,7 @@ class PretrainingRun:
             unused = (*CorpusOptions.__dataclass_fields__, "runner", "runner_option")
             check_unused(vars(config), unused, "data that is prepared")
         if config.data or config.validation_data:
-            check_unused(
-                vars(config), ["validation_split"], "prepared or held-out data"
-            )
+            check_unused(vars(config), ["validation_split"], "prepared held-out data")
         self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         shape, checkpoint = self.load_start()
         # Before the long preparation of text.
