@@ -23,6 +23,7 @@ from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     configure_task,
     find_files,
+    fit_rate,
     fit_recipe,
 )
 from albert_keras.runs.folder import RunFolder, describe_run, save_report
@@ -180,9 +181,9 @@ class FinetuningRun:
         check_unchanged(self.training_files, recorded)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
         # Before the tokenizer, because its error lists the known names.
-        shape = load_config(config.checkpoint)
+        self.shape = load_config(config.checkpoint)
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
-        task = fit_recipe(task, config, shape)
+        task = fit_recipe(task, config, self.shape)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
         rows, self.validation_split = hold_out(
@@ -209,9 +210,10 @@ class FinetuningRun:
     def _prepare_trainer(self):
         num_examples = self.train_rows.examples.num_examples
         num_steps, warmup_steps = self.task.recipe.steps_for(num_examples)
-        self.recipe = dataclasses.replace(
+        recipe = dataclasses.replace(
             self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
         )
+        self.recipe = fit_rate(recipe, self.config, self.shape)
         # About once in an epoch, at equal distances: the last evaluation must not come
         # just after the one before.
         num_epochs = num_steps * self.recipe.batch_size / num_examples

@@ -113,29 +113,48 @@ def fit_recipe(task, config, shape):
         config: `FinetuningRunConfig`.
         shape: `AlbertConfig` of the model.
     """
-    # Imported here, because it imports Keras, and files are read before.
-    from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
-
     recipe, longest = task.recipe, shape.max_sequence_length
     if config.sequence_length is None and recipe.sequence_length > longest:
         recipe = dataclasses.replace(recipe, sequence_length=longest)
         note(f"examples have at most {longest} tokens, the positions of the model")
-    is_narrow = shape.hidden_dim < BASE_WIDTH
-    if is_narrow and not (config.num_epochs or config.num_steps):
+    if is_narrow(shape) and not (config.num_epochs or config.num_steps):
         # The paper's steps are for wide models: ten epochs of the complete data sets.
         steps = {"num_steps": None, "warmup_steps": config.warmup_steps}
         recipe = dataclasses.replace(recipe, **steps, least_steps=LEAST_STEPS)
-    has_rule = is_narrow or config.random_weights
-    if has_rule and config.learning_rate in (None, SWEEP):
-        depth = config.model_options.get("num_layers", shape.num_layers)
-        rate = rate_of_shape(shape.hidden_dim, depth, config.random_weights)
-        note(
-            f"learning rate {rate:g}, the rule for width {shape.hidden_dim}, {depth} "
-            f"layers{' and random weights' * config.random_weights}; the task's rate, "
-            f"{recipe.learning_rate:g}, is for trained models of {BASE_WIDTH} and more"
-        )
-        recipe = dataclasses.replace(recipe, learning_rate=rate)
     return dataclasses.replace(task, recipe=recipe)
+
+
+def fit_rate(recipe, config, shape):
+    """Returns a recipe of known steps whose learning rate fits the model.
+
+    Args:
+        recipe: `Recipe` with `num_steps`.
+        config, shape: See `fit_recipe`.
+    """
+    has_rule = is_narrow(shape) or config.random_weights
+    if not has_rule or config.learning_rate not in (None, SWEEP):
+        return recipe
+    from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
+
+    depth = config.model_options.get("num_layers", shape.num_layers)
+    rate = rate_of_shape(
+        shape.hidden_dim, depth, config.random_weights, recipe.num_steps
+    )
+    note(
+        f"learning rate {rate:g}, the rule for width {shape.hidden_dim}, {depth} layers"
+        f"{', random weights' * config.random_weights} and {recipe.num_steps} steps; "
+        f"the task's rate, {recipe.learning_rate:g}, is for trained models of "
+        f"{BASE_WIDTH} and more"
+    )
+    return dataclasses.replace(recipe, learning_rate=rate)
+
+
+def is_narrow(shape):
+    """Returns whether an `AlbertConfig` is narrower than the models of the paper."""
+    # Imported here, because it imports Keras, and files are read before.
+    from albert_keras.optimizers.adamw import BASE_WIDTH
+
+    return shape.hidden_dim < BASE_WIDTH
 
 
 def find_files(task, data=None, train=None, validation=None):

@@ -6,7 +6,12 @@ import pytest
 
 from albert_keras.config import PRESETS
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.finetuning_task import configure_task, find_files, fit_recipe
+from albert_keras.runs.finetuning_task import (
+    configure_task,
+    find_files,
+    fit_rate,
+    fit_recipe,
+)
 from albert_keras.tasks import TASKS
 
 
@@ -73,13 +78,29 @@ def test_recipe_fits_the_model(capsys):
     assert capsys.readouterr().err == ""
     assert fit_recipe(task, default, small).recipe.sequence_length == 128
     lines = capsys.readouterr().err.splitlines()
-    assert [line[:30] for line in lines] == [
-        "examples have at most 128 toke",
-        "learning rate 0.001, the rule ",
-    ]
-    new = dataclasses.replace(default, random_weights=True)
-    assert fit_recipe(task, new, base).recipe.learning_rate == 1e-4
-    assert "rule for width 768, 12 layers and random weights" in capsys.readouterr().err
+    assert [line[:30] for line in lines] == ["examples have at most 128 toke"]
+
+
+def test_rate_fits_the_model_and_the_steps(capsys):
+    shapes = {name: PRESETS[name] for name in ("albert_mini_en", "albert_base_v2")}
+
+    def rate(name, num_steps, **options):
+        config = FinetuningRunConfig(task="rte", checkpoint="a", run="b", **options)
+        recipe = dataclasses.replace(configure_task(config).recipe, num_steps=num_steps)
+        return fit_rate(recipe, config, shapes[name]).learning_rate
+
+    own = TASKS["rte"].recipe.learning_rate
+    assert rate("albert_base_v2", 300) == own
+    assert rate("albert_mini_en", 300, learning_rate=7e-4) == 7e-4
+    assert capsys.readouterr().err == ""
+    rates = [rate("albert_mini_en", steps) for steps in (300, 2000, 9000)]
+    assert rates == [1e-3, 7.1e-4, 5e-4]
+    assert (
+        "rate 0.00071, the rule for width 256, 3 layers and" in capsys.readouterr().err
+    )
+    assert rate("albert_mini_en", 300, model_options={"num_layers": 6}) == 5e-4
+    assert rate("albert_base_v2", 9000, random_weights=True) == 1e-4
+    assert "width 768, 12 layers, random weights" in capsys.readouterr().err
 
 
 def test_other_steps_take_their_own_warm_up():
