@@ -27,7 +27,6 @@ from albert_keras.converters import find_checkpoint, keras_hub
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
-from albert_keras.models.classes import activation_of
 from albert_keras.presets.hub import local_files
 
 TOLERANCE = 1e-3
@@ -144,9 +143,9 @@ def _run_transformers(checkpoint, model, inputs, outputs):
     }
     with torch.no_grad():
         received = theirs(**features)
-    if "logits" in received:
+    if model.export_spec().output_name == "probabilities":
         # transformers' classifiers give logits, whatever the activation of ours.
-        received["logits"] = activation_of(model)(received["logits"])
+        received["logits"] = model.activation(received["logits"])
     names = {ours: (ours, *_OUTPUT_NAMES.get(ours, ())) for ours in outputs}
     return {
         ours: keras.ops.convert_to_numpy(received[theirs])

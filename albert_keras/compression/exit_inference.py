@@ -8,7 +8,7 @@ from albert_keras.compression.early_exit import ExitRule, logits_at, simulate_ex
 
 def check_has_exits(model):
     """Raises a ValueError if a model has no exits."""
-    if not hasattr(model, "exit_logits"):
+    if not model.export_spec().has_exits:
         raise ValueError(
             f"Early exit needs a model with exits. Received: {type(model).__name__}. "
             "Train an AlbertEarlyExitClassifier, or use `finetune --early-exit`."

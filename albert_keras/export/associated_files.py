@@ -1,5 +1,6 @@
-"""Files beside the graph of an exported model: labels, tokenizer and preprocessor."""
+"""Files beside the graph of an exported model: labels, task, tokenizer, preprocessor."""
 
+import dataclasses
 import pathlib
 import re
 import struct
@@ -8,13 +9,13 @@ import zipfile
 import zlib
 
 import keras
+import keras_hub
 
-from albert_keras.checks import check_json, shortened
-from albert_keras.export import signatures
-from albert_keras.export.text.kinds import task_beside, write_task
-from albert_keras.models.classes import is_multi_label
+from albert_keras.checks import check_choice, check_json, shortened
+from albert_keras.export.text.kinds import IDS_KINDS, TEXT_KINDS
 from albert_keras.presets.preset_files import read_object, registered_class
-from albert_keras.system.files import write_json
+from albert_keras.system.files import read_json, write_json
+from albert_keras.tasks import Recipe
 from albert_keras.tokenizers.base import EncoderTokenizer
 
 LABELS_FILE = "labels.txt"
@@ -22,7 +23,14 @@ LABELS_FILE = "labels.txt"
 MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
 TOKENIZER_FILE = "tokenizer.json"
+# The kind of the model, and the fields of its task.
+TASK_FILE = "served_task.json"
 
+# Preprocessors that make all inputs of a model from texts.
+TEXT_PREPROCESSORS = (
+    keras_hub.models.TextClassifierPreprocessor,
+    keras_hub.models.TextEmbedderPreprocessor,
+)
 # Names of associated files that are read; other programs may add others.
 _READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
 # Beside a small model the vocabulary is most of a file, compressed to a third.
@@ -49,43 +57,40 @@ def measured(path):
     return Exported(path, sum(file.stat().st_size for file in files))
 
 
-def write_beside(
-    folder, model, labels, task=None, preprocessor=None, *, takes_text=False
-):
+def write_beside(folder, spec, task=None, *, takes_text=False):
     """Writes what `load_beside` reads: labels, task, and the tokenizer of a model of ids.
 
     Args:
         folder: str or path.
-        model: One of our models.
-        labels: List of str, or `None`.
-        task: Task of the model. Default for a model of ids: that of its preprocessor.
-        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
+        spec: `ExportSpec`.
+        task: What `task_to_export` returns, or `None`.
         takes_text: bool. Whether the graph has the tokenizer.
-
-    Raises:
-        ValueError: If the model lacks embeddings for some tokens of the tokenizer.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True)
-    if labels is not None:
-        name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
-        (folder / name).write_text("\n".join(labels), "utf-8")
+    if spec.labels is not None:
+        several = spec.kind == "several_classes"
+        name = MULTI_LABELS_FILE if several else LABELS_FILE
+        (folder / name).write_text("\n".join(spec.labels), "utf-8")
+    if spec.preprocessor is not None and not takes_text:
+        # keras-hub reads a folder as a preset only if it has a backbone's config.
+        config = keras.saving.serialize_keras_object(spec.backbone)
+        write_json(folder / "config.json", config)
+        spec.preprocessor.save_to_preset(str(folder))
+    elif task is not None and not takes_text:
+        task.tokenizer.save_to_preset(str(folder))
+    if task is None:
+        return
+    name = spec.kind if spec.kind in TEXT_KINDS else "texts"
+    kind = IDS_KINDS[name]
+    content = {field: getattr(task, field, None) for field in kind.stored}
     if not takes_text:
-        preprocessor = preprocessor or signatures.own_preprocessor(model)
-        tokenizer = getattr(task or preprocessor, "tokenizer", None)
-        if tokenizer is not None:
-            signatures.check_vocabulary(model, tokenizer)
-        task = task_beside(model, tokenizer, task)
-        if preprocessor is not None:
-            # keras-hub reads a folder as a preset only if it has a backbone's config.
-            backbone = getattr(model, "backbone", model)
-            config = keras.saving.serialize_keras_object(backbone)
-            write_json(folder / "config.json", config)
-            preprocessor.save_to_preset(str(folder))
-        elif task is not None:
-            task.tokenizer.save_to_preset(str(folder))
-    if task is not None:
-        write_task(folder, task, is_of_ids=not takes_text)
+        # How the task makes ids.
+        content["ids"] = {
+            field: getattr(task.recipe if field == "sequence_length" else task, field)
+            for field in kind.ids
+        }
+    write_json(folder / TASK_FILE, {"kind": name, **content})
 
 
 def append_files(path, folder):
@@ -144,6 +149,34 @@ def read_labels(folder):
     return None, False
 
 
+def read_task(folder, tokenizer=None):
+    """Returns the task that `write_beside` wrote to a folder.
+
+    Args:
+        folder: str or path.
+        tokenizer: Tokenizer of the task, for a model of ids.
+
+    Returns:
+        Tuple of the entry of `TEXT_KINDS`, or `None` for a model of ids, and the task.
+        Both are `None` if there is no file.
+    """
+    file = pathlib.Path(folder, TASK_FILE)
+    if not file.is_file():
+        return None, None
+    content = read_json(file)
+    is_of_ids = "ids" in content
+    check_choice("kind", content.get("kind"), IDS_KINDS if is_of_ids else TEXT_KINDS)
+    kind = IDS_KINDS[content.pop("kind")]
+    check_json(content, {n: form for n, form in kind.stored.items() if form}, file)
+    if not is_of_ids:
+        return kind, kind.task(**content)
+    ids = content.pop("ids")
+    check_json(ids, kind.ids, file)
+    if "sequence_length" in ids:
+        ids["recipe"] = Recipe(sequence_length=ids.pop("sequence_length"))
+    return None, dataclasses.replace(kind.task(**content), tokenizer=tokenizer, **ids)
+
+
 def read_tokenizer(folder):
     """Returns the tokenizer in a folder, or `None` if there is none."""
     if not pathlib.Path(folder, TOKENIZER_FILE).is_file():
@@ -159,7 +192,7 @@ def read_packing(folder):
         preprocessor that makes all inputs from texts.
     """
     saved = registered_class(folder, PREPROCESSOR_FILE)
-    if saved is None or not issubclass(saved, signatures.TEXT_PREPROCESSORS):
+    if saved is None or not issubclass(saved, TEXT_PREPROCESSORS):
         return None
     config = read_object(folder, PREPROCESSOR_FILE)["config"]
     check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)

@@ -6,7 +6,6 @@ import numpy as np
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.export import associated_files, signatures
-from albert_keras.export.text.kinds import read_task
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import (
     MultiLabelTask,
@@ -109,7 +108,7 @@ def load_beside(path, folder, run, inputs, names=()):
         ValueError: If the graph takes neither text nor ids of a tokenizer beside it.
     """
     tokenizer = associated_files.read_tokenizer(folder)
-    kind, task = read_task(folder, tokenizer)
+    kind, task = associated_files.read_task(folder, tokenizer)
     # Text signatures of kinds in TFLite files of version 0.2.0 are no longer read.
     if kind is not None and kind.signature in names:
         return _of_a_kind(kind, task, run)

@@ -2,15 +2,13 @@
 
 import functools
 
-import keras
 import tensorflow as tf
 
 from albert_keras.converters import huggingface
-from albert_keras.export.signatures import check_vocabulary, serve_features
-from albert_keras.models import AlbertTextEmbedder
-from albert_keras.models.classes import activation_of
+from albert_keras.export.signatures import serve_features
 from albert_keras.models.copies import on_backbone
 from albert_keras.system.files import read_json, write_json
+from albert_keras.tokenizers.loading import check_vocabulary_size
 
 # Where transformers.js and Optimum look for it.
 MODEL_FILE = "onnx/model.onnx"
@@ -37,22 +35,21 @@ CONFIG_VALUES = {
 }
 
 
-def renamed_function(model, **sizes):
+def renamed_function(spec, **sizes):
     """Returns a function of int64 tensors by transformers' names, and their specs.
 
     Its outputs are transformers': logits for a classifier, whatever its activation, and
     logits of all positions for a masked language model. `sizes` are arguments of
     `serve_features`.
     """
-    is_classifier = hasattr(model, "num_classes")
-    if is_classifier and activation_of(model) is not keras.activations.linear:
-        weights = model.get_weights()
-        model = on_backbone(model, model.backbone, activation=None)
-        model.set_weights(weights)
-    run = None
-    if isinstance(model, AlbertTextEmbedder):
-        run = functools.partial(_embed, model)
-    serve = serve_features(model, run=run, **sizes)
+    call = None
+    if spec.output_name == "probabilities":
+        model = on_backbone(spec.model, spec.backbone, activation=None)
+        model.set_weights(spec.model.get_weights())
+        spec = model.export_spec()
+    elif spec.kind == "embedding":
+        call = functools.partial(_embed, spec.model)
+    serve = serve_features(spec, call=call, **sizes)
     _, inputs = serve.structured_input_signature
     names = {name: NAMES[name] for name in NAMES if name in inputs}
     specs = {
@@ -78,13 +75,14 @@ def _embed(model, features):
     return {"token_embeddings": tokens, "sentence_embedding": embedding}
 
 
-def write_beside(folder, model, head, labels, tokenizer):
+def write_beside(folder, spec, head, tokenizer):
     """Writes `config.json` and a tokenizer's files for transformers."""
     if tokenizer is not None:
-        check_vocabulary(model, tokenizer)
+        check_vocabulary_size(tokenizer, spec.backbone.vocabulary_size)
     # By default transformers.js looks for a quantized model in a browser.
     others = {"transformers.js_config": {"dtype": "fp32"}} | CONFIG_VALUES.get(head, {})
-    huggingface.write_config(model, head, folder, tokenizer, labels, **others)
+    labels = spec.labels
+    huggingface.write_config(spec.model, head, folder, tokenizer, labels, **others)
     file = folder / "tokenizer_config.json"
     stated = read_json(file) if file.is_file() else {}
     if stated.get("tokenizer_class") == "PreTrainedTokenizerFast":

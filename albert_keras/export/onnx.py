@@ -10,7 +10,7 @@ from albert_keras.export import huggingface_names, signatures
 from albert_keras.export.associated_files import measured, write_beside
 from albert_keras.export.exported_model import load_beside
 from albert_keras.export.onnx_graph import onnx_model
-from albert_keras.models.copies import in_precision
+from albert_keras.export.text.kinds import task_to_export
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
 from albert_keras.system.processor import usable_cores
 
@@ -75,7 +75,6 @@ def export_onnx(
     check_choice("names", names, (None, "huggingface"))
     file = huggingface_names.MODEL_FILE if names else MODEL_FILE
     check_replaceable_folder(path, file)
-    signatures.check_backend()
     signatures.check_quantization(model, "ONNX", ("float8",), "Export the float model.")
     if tokenizer is not None and names is None:
         raise ValueError(
@@ -86,33 +85,28 @@ def export_onnx(
     if names:
         is_embedder = head == "text_embedding"
         head_to_write(model, "sentence-transformers" if is_embedder else names)
-    sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
-    labels = signatures.choose_labels(model, labels)
-    model = in_precision(model)
+    spec = signatures.spec_to_export(model, labels)
+    sizes = signatures.sizes_of_ids(spec, sequence_length, batch_size)
     if names:
-        serve, specs = huggingface_names.renamed_function(model, **sizes)
+        serve, inputs = huggingface_names.renamed_function(spec, **sizes)
     else:
-        serve = signatures.serve_features(signatures.predicting_model(model), **sizes)
-        _, specs = serve.structured_input_signature
-    preprocessor = signatures.own_preprocessor(model)
-    longest = sequence_length or getattr(preprocessor, "sequence_length", None)
-    metadata = {
-        "task": head or "backbone",
-        "sequence_length": str(
-            longest or signatures.backbone_config(model).max_sequence_length
-        ),
-    }
-    if labels is not None:
-        metadata["labels"] = json.dumps(list(labels), ensure_ascii=False)
-    content = onnx_model(serve, specs, metadata)
+        serve = signatures.serve_features(spec, **sizes)
+        _, inputs = serve.structured_input_signature
+    longest = sequence_length or getattr(spec.preprocessor, "sequence_length", None)
+    longest = longest or spec.backbone.max_sequence_length
+    metadata = {"task": head or "backbone", "sequence_length": str(longest)}
+    if spec.labels is not None:
+        metadata["labels"] = json.dumps(spec.labels, ensure_ascii=False)
+    content = onnx_model(serve, inputs, metadata)
     with atomic_folder(path) as folder:
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_bytes(content)
         if names:
-            tokenizer = tokenizer or getattr(task or preprocessor, "tokenizer", None)
-            huggingface_names.write_beside(folder, model, head, labels, tokenizer)
+            source = task or spec.preprocessor
+            tokenizer = tokenizer or getattr(source, "tokenizer", None)
+            huggingface_names.write_beside(folder, spec, head, tokenizer)
         else:
-            write_beside(folder, model, labels, task)
+            write_beside(folder, spec, task_to_export(spec, task))
     return measured(path)
 
 

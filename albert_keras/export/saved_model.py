@@ -11,9 +11,8 @@ from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export import signatures
 from albert_keras.export.associated_files import measured, write_beside
 from albert_keras.export.exported_model import load_beside
-from albert_keras.export.text.graph import in_groups, text_signatures
-from albert_keras.export.text.kinds import TEXT_KINDS, kind_of, task_to_serve
-from albert_keras.models.copies import in_precision
+from albert_keras.export.text.graph import PLAIN_KINDS, in_groups, text_signatures
+from albert_keras.export.text.kinds import TEXT_KINDS, task_to_export
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
 
 # Dtype policies by quantization.
@@ -94,40 +93,32 @@ def export_saved_model(
     """
     check_replaceable_folder(path, GRAPH_FILE)
     check_choice("quantization", quantization, PRECISIONS)
-    signatures.check_backend()
-    labels = signatures.choose_labels(model, labels)
-    served = task_to_serve(model, tokenizer, sequence_length, task)
-    preprocessor = signatures.text_preprocessor(model)
-    if served is None and tokenizer == "auto":
-        tokenizer = getattr(preprocessor, "tokenizer", None)
-    takes_text = served is not None or tokenizer is not None
-    model = in_precision(model, PRECISIONS[quantization])
-    exits = signatures.exit_options(model, exit_early, exit_rule)
-    if served is not None:
-        functions = TEXT_KINDS[kind_of(served)].signatures(model, served)
+    spec = signatures.spec_to_export(model, labels, PRECISIONS[quantization])
+    if tokenizer == "auto" and spec.kind == "logits":
+        tokenizer = None
+    elif tokenizer == "auto":
+        source = spec.preprocessor if spec.kind in PLAIN_KINDS else task
+        tokenizer = getattr(source or spec.preprocessor, "tokenizer", None)
+    calls = signatures.exit_calls(spec, exit_early, exit_rule)
+    task = task_to_export(spec, task, tokenizer, sequence_length)
+    if tokenizer is not None and spec.kind in TEXT_KINDS:
+        functions = TEXT_KINDS[spec.kind].signatures(spec, task)
     elif tokenizer is not None:
-        longest = signatures.choose_sequence_length(
-            model, sequence_length, preprocessor
-        )
-        functions = text_signatures(
-            *(model, tokenizer, tokenizer.tokenize, longest),
-            takes_pairs=getattr(preprocessor, "takes_pairs", False),
-            options={name: {"labels": labels, **run} for name, run in exits.items()},
-            by_rows=in_groups,
-        )
+        task, given = None, (tokenizer, tokenizer.tokenize, sequence_length, calls)
+        functions = text_signatures(spec, *given, in_groups, with_label=True)
     elif sequence_length is not None:
         raise ValueError(
             "A SavedModel of ids takes any length, so `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
-        functions = signatures.id_signatures(model, exits, labels)
+        functions = signatures.id_signatures(spec, calls, with_label=True)
     with atomic_folder(path) as folder:
         signatures.write_signatures(
-            model, functions, folder, signatures.keras_endpoints(functions)
+            spec.model, functions, folder, signatures.keras_endpoints(functions)
         )
-        beside = served if takes_text else task
-        write_beside(assets_of(folder), model, labels, beside, takes_text=takes_text)
+        assets = assets_of(folder)
+        write_beside(assets, spec, task, takes_text=tokenizer is not None)
     return measured(path)
 
 

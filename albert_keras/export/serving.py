@@ -12,11 +12,7 @@ from albert_keras import sample
 from albert_keras.checks import import_optional, shown
 from albert_keras.export.associated_files import measured
 from albert_keras.export.saved_model import GRAPH_FILE, assets_of, export_saved_model
-from albert_keras.export.signatures import (
-    SERVING_SIGNATURE,
-    backbone_config,
-    check_backend,
-)
+from albert_keras.export.signatures import SERVING_SIGNATURE
 from albert_keras.system import files
 
 WARM_UP_FILE = "tf_serving_warmup_requests"
@@ -53,7 +49,6 @@ def export_serving(model, path, **options):
         ValueError: If the path does not end with a name and a version.
         ImportError: If tensorflow-serving-api is absent.
     """
-    check_backend()
     path = pathlib.Path(path).resolve()
     name, models = path.parent.name, path.parent.parent
     is_name = re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII)
@@ -67,7 +62,7 @@ def export_serving(model, path, **options):
     with files.atomic_folder(path) as folder:
         export_saved_model(model, folder, **options)
         longest = options.get("sequence_length")
-        longest = longest or backbone_config(model).max_sequence_length
+        longest = longest or model.export_spec().backbone.max_sequence_length
         inputs = _write_warm_up(folder, name, longest)
     _write_server_files(models, name, inputs)
     return measured(path)
@@ -120,26 +115,20 @@ def _example(spec, rows, longest):
 def _write_server_files(models, name, inputs):
     """Writes the configuration of a server of all models in a folder, and a request."""
     known = {path.parent.parent.name for path in models.glob(f"*/*/{GRAPH_FILE}")}
-    _write_text(models / "models.config", _models_config(known))
+    # docker-compose.yml mounts the folder of all models as /models.
+    configs = [
+        f'  config {{ name: "{name}" base_path: "/models/{name}" '
+        'model_platform: "tensorflow" }\n'
+        for name in sorted(known)
+    ]
+    config = f"model_config_list {{\n{''.join(configs)}}}\n"
+    _write_text(models / "models.config", config)
     values = {key: value.tolist() for key, value in inputs.items()}
     request = json.dumps({"inputs": values}, ensure_ascii=False, indent=1)
     _write_text(models / f"{name}.request.json", request + "\n")
     for file in importlib.resources.files(f"{__package__}.serving_files").iterdir():
         if file.is_file() and not (models / file.name).exists():
             _write_text(models / file.name, file.read_text("utf-8"))
-
-
-def _models_config(names):
-    from google.protobuf import text_format
-    from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
-
-    config = ModelServerConfig()
-    for name in sorted(names):
-        # docker-compose.yml mounts the folder of all models as /models.
-        config.model_config_list.config.add(
-            name=name, base_path=f"/models/{name}", model_platform="tensorflow"
-        )
-    return text_format.MessageToString(config)
 
 
 def _write_text(path, text):

@@ -14,11 +14,11 @@ from albert_keras.compression.tensorflow_exits import exit_together
 from albert_keras.export import associated_files, signatures
 from albert_keras.export.exported_model import in_parts, load_beside
 from albert_keras.export.text.graph import text_signatures
-from albert_keras.export.text.kinds import MODELS_OF_KINDS
-from albert_keras.models.copies import in_precision
+from albert_keras.export.text.kinds import task_to_export
 from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.tokenizers.sentence_piece import split_digit_commas
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
@@ -35,7 +35,6 @@ def export_tflite(
     tokenizer=None,
     labels=None,
     sequence_length=None,
-    preprocessor=None,
     exit_rule=None,
     task=None,
     batch_size=None,
@@ -77,8 +76,6 @@ def export_tflite(
         sequence_length: int. With `tokenizer` as for `export_saved_model`. Without, a
             fixed length of the rows of ids, which delegates for other processors may
             need; default: any length.
-        preprocessor: Preprocessor to store beside a model of ids. Default: the model's
-            own, if it has one. `load_exported` uses that of a text classifier.
         exit_rule: As for `export_saved_model`.
         task: As for `export_saved_model`, for any head.
         batch_size: int. A fixed number of rows of ids, which LiteRT.js, LiteRT's
@@ -97,38 +94,30 @@ def export_tflite(
     """
     check_replaceable_file(path)
     check_choice("quantization", quantization, QUANTIZATIONS)
-    signatures.check_backend()
-    if tokenizer is not None:
-        _check_takes_text(model, tokenizer, preprocessor, batch_size)
-    signatures.check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
-    labels = signatures.choose_labels(model, labels)
-    preprocessor = preprocessor or signatures.own_preprocessor(model)
-    model = in_precision(model)
-    exits = signatures.exit_options(model, exit_together, exit_rule, all_depths=True)
-    if tokenizer is None:
-        if batch_size is not None:
-            sequence_length = signatures.choose_sequence_length(
-                model, sequence_length, preprocessor
-            )
-        sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
-        functions = signatures.id_signatures(model, exits, **sizes)
-    else:
-        longest = signatures.choose_sequence_length(
-            model, sequence_length, preprocessor
-        )
-        functions = text_signatures(
-            *(model, tokenizer, _lite_tokenizer(tokenizer), longest),
-            takes_pairs=getattr(preprocessor, "takes_pairs", False),
-            options=exits,
-        )
     takes_text = tokenizer is not None
-    # The tokenizer's operations are custom ones; the model needs none.
-    content = _convert(model, functions, quantization, allow_custom_ops=takes_text)
-    with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
-        beside = None if takes_text else task
-        associated_files.write_beside(
-            folder, model, labels, beside, preprocessor, takes_text=takes_text
+    if takes_text and batch_size is not None:
+        raise ValueError(
+            "The number of rows can only be fixed for ids, not for text. Received: "
+            f"batch_size={batch_size}, tokenizer={tokenizer!r}. Leave one of them out."
         )
+    encode = _lite_tokenizer(tokenizer) if takes_text else None
+    signatures.check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
+    spec = signatures.spec_to_export(model, labels)
+    calls = signatures.exit_calls(spec, exit_together, exit_rule, all_depths=True)
+    if takes_text:
+        check_vocabulary_size(tokenizer, spec.backbone.vocabulary_size)
+        functions = text_signatures(spec, tokenizer, encode, sequence_length, calls)
+        task = None
+    else:
+        if batch_size is not None:
+            sequence_length = signatures.choose_sequence_length(spec, sequence_length)
+        sizes = signatures.sizes_of_ids(spec, sequence_length, batch_size)
+        functions = signatures.id_signatures(spec, calls, **sizes)
+        task = task_to_export(spec, task)
+    # The tokenizer's operations are custom ones; the model needs none.
+    content = _convert(spec.model, functions, quantization, allow_custom_ops=takes_text)
+    with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
+        associated_files.write_beside(folder, spec, task, takes_text=takes_text)
         temporary.write_bytes(content)
         associated_files.append_files(temporary, folder)
     return associated_files.measured(path)
@@ -136,6 +125,15 @@ def export_tflite(
 
 def _lite_tokenizer(tokenizer):
     """Returns an `AlbertTokenizer` as a function from strings to ids, for TFLite."""
+    unknown = ["no SentencePiece model"]
+    if isinstance(tokenizer, AlbertTokenizer):
+        unknown = peculiarities(tokenizer.encoder.proto)
+    if unknown:
+        raise ValueError(
+            "In its graph, TFLite runs the tokenizers of plain SentencePiece unigram "
+            f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. "
+            "Leave it out, or pass `--inputs ids`."
+        )
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.encoder.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
@@ -274,32 +272,3 @@ def _convert(model, functions, quantization, allow_custom_ops):
         if quantization == "float16":
             converter.target_spec.supported_types = [tf.float16]
         return converter.convert()
-
-
-def _check_takes_text(model, tokenizer, preprocessor, batch_size):
-    """Checks the arguments of a graph that takes text."""
-    if isinstance(model, MODELS_OF_KINDS):
-        raise ValueError(
-            "In TFLite, only classifiers, regressions and backbones take text; other "
-            f"heads take ids. Received: {type(model).__name__} with "
-            f"tokenizer={tokenizer!r}. Leave it out, or pass `--inputs ids`."
-        )
-    if batch_size is not None:
-        raise ValueError(
-            "The number of rows can only be fixed for ids, not for text. Received: "
-            f"batch_size={batch_size}, tokenizer={tokenizer!r}. Leave one of them out."
-        )
-    if preprocessor is not None:
-        raise ValueError(
-            "Either `tokenizer` goes into the graph or `preprocessor` beside it. "
-            f"Received: tokenizer={tokenizer!r}, preprocessor={preprocessor!r}."
-        )
-    unknown = ["no SentencePiece model"]
-    if isinstance(tokenizer, AlbertTokenizer):
-        unknown = peculiarities(tokenizer.encoder.proto)
-    if unknown:
-        raise ValueError(
-            "In its graph, TFLite runs the tokenizers of plain SentencePiece unigram "
-            f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
-            "a `preprocessor` instead, or `--inputs ids`."
-        )

@@ -11,6 +11,7 @@ from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
+from albert_keras.models.export_spec import ExportSpec
 from albert_keras.presets.hub import SavesByName
 from albert_keras.presets.shipped import SHIPPED_MODELS
 
@@ -265,6 +266,10 @@ class AlbertBackbone(AlbertModel, keras_hub.models.Backbone):
         self.encoder_stack(x, mask, training=training, every_layer=keep)
         each = self.albert_config.num_inner_repetitions
         return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
+
+    def export_spec(self):
+        """Returns the `ExportSpec`; see `TaskModel.export_spec`."""
+        return ExportSpec(self, self, kind="backbone")
 
     def merge_lora(self):
         """Merges LoRA into the weights.

@@ -43,27 +43,23 @@ def are_labels(labels, num_classes):
     return are_names and len(labels) == len(set(labels)) == num_classes
 
 
-def is_regression(model):
-    """Returns whether a model gives one number for each text."""
-    return getattr(model, "num_classes", None) == 1 and len(model.output.shape) == 2
-
-
-def has_classes(model):
-    """Returns whether a model classifies texts or tokens; regression does not."""
-    return hasattr(model, "num_classes") and not is_regression(model)
-
-
-def activation_of(model):
-    """Returns the function that a model applies to its logits."""
-    return getattr(model, "activation", keras.activations.linear)
-
-
 def is_multi_label(model):
     """Returns whether several classes may hold: the activation says so, or the loss."""
     loss = getattr(model, "loss", None)
     is_binary = isinstance(loss, losses.BinaryCrossentropy)
     is_binary = is_binary or loss is losses.binary_crossentropy
-    return activation_of(model) is keras.activations.sigmoid or is_binary
+    return model.activation is keras.activations.sigmoid or is_binary
+
+
+def classifier_facts(model):
+    """Returns the fields of `ExportSpec` that a classifier of texts states."""
+    is_linear = model.activation is keras.activations.linear
+    facts = {"output_name": "logits" if is_linear else "probabilities"}
+    if model.num_classes == 1:
+        return {"kind": "regression", **facts}
+    kind = "several_classes" if is_multi_label(model) else "classes"
+    names = {"num_classes": model.num_classes, "labels": model.labels}
+    return {"kind": kind, **names, **facts}
 
 
 def accuracy_of(loss):

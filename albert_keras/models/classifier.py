@@ -5,7 +5,7 @@ import keras_hub
 
 from albert_keras.checks import check_choice
 from albert_keras.config import HEAD_DROPOUT
-from albert_keras.models.classes import check_labels
+from albert_keras.models.classes import check_labels, classifier_facts
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
@@ -83,9 +83,12 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         pooled_output = backbone(backbone.input)["pooled_output"]
         logits = self.output_dense(self.output_dropout(pooled_output))
         # Set before the base class compiles with the default loss.
-        self.num_classes, self.activation = num_classes, activation
+        self.num_classes, self.labels = num_classes, labels
+        self.activation = activation
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
-        self.labels = labels
+
+    def export_spec(self):
+        return super().export_spec(**classifier_facts(self))
 
     def get_config(self):
         activation = keras.activations.serialize(self.activation)

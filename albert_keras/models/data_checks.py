@@ -7,7 +7,7 @@ import numpy as np
 from keras import tree
 
 from albert_keras.checks import is_number, shown
-from albert_keras.models.classes import has_classes, takes_class_ids
+from albert_keras.models.classes import takes_class_ids
 
 
 class Data(NamedTuple):
@@ -43,7 +43,7 @@ def check_data(model, x, y=None, sample_weight=None):
             "`x` must have several rows, such as a list of texts. "
             f"Received: x={shown(x)}. For one text pass [text]."
         )
-    if has_classes(model) and is_text(y):
+    if is_text(y) and model.export_spec().num_classes:
         y = _class_ids(model, y if isinstance(y, list) else np.asarray(y))
     # What tells the kind of data: the rows, a spec, or a first batch.
     inputs, first_batch = x, None

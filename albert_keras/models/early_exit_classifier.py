@@ -7,7 +7,7 @@ from keras import ops
 
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import ExitHeads
-from albert_keras.models.classes import check_labels
+from albert_keras.models.classes import check_labels, classifier_facts
 from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
@@ -59,6 +59,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
     preprocessor_cls = AlbertTextClassifierPreprocessor
     arguments = ("dropout", "num_classes", "labels", "exit_rule")
     metrics_are_weighted = False
+    activation = staticmethod(keras.activations.linear)
 
     def __init__(
         self,
@@ -87,9 +88,12 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         # === Functional Model ===
         pooled_output = backbone(backbone.input)["pooled_output"]
         logits = self.output_dense(self.output_dropout(pooled_output))
-        self.num_classes = num_classes
+        self.num_classes, self.labels = num_classes, labels
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
-        self.labels, self.exit_rule = labels, exit_rule
+        self.exit_rule = exit_rule
+
+    def export_spec(self):
+        return super().export_spec(**classifier_facts(self), has_exits=True)
 
     @classmethod
     def from_classifier(cls, classifier):

@@ -120,7 +120,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         start_log_probs, starts = MostProbable(num_starts)(outputs["start_logits"])
         end_logits = self.end_head(tokens, starts, answer_mask)
         end_log_probs, ends = MostProbable(num_ends)(end_logits)
-        model = keras.Model(
+        return keras.Model(
             inputs={**self.backbone.input, "answer_mask": answer_mask},
             outputs={
                 "start_log_probs": start_log_probs,
@@ -131,9 +131,9 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             },
             name=f"{self.name}_beam",
         )
-        # The export reads its config.
-        model.backbone = self.backbone
-        return model
+
+    def export_spec(self):
+        return super().export_spec(kind="questions", beam_model=self.beam_model)
 
     def default_loss(self):
         answerability = keras.losses.BinaryCrossentropy(from_logits=True)

@@ -58,3 +58,6 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
         scores = self.output_dense(self.output_dropout(pooled_output))
         logits = RowsToChoices()(scores, inputs["token_ids"])
         super().__init__(inputs=inputs, outputs=logits, **kwargs)
+
+    def export_spec(self):
+        return super().export_spec(kind="choices")

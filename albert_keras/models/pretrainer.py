@@ -85,6 +85,9 @@ class PretrainingModel(TaskModel):
             )
         return bool(given)
 
+    def export_spec(self):
+        return super().export_spec(kind="masked_words")
+
     @property
     def reads_pooled_output(self):
         return self.pair_head is not None

@@ -53,3 +53,6 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
         logits = self.output_dense(self.output_dropout(tokens))
         outputs = {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+
+    def export_spec(self):
+        return super().export_spec(kind="questions")

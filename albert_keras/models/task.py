@@ -3,18 +3,15 @@
 import warnings
 
 import keras
+import keras_hub
 from keras import tree
 
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone, AlbertModel
-from albert_keras.models.classes import (
-    accuracy_of,
-    activation_of,
-    is_regression,
-    reads_logits,
-)
+from albert_keras.models.classes import accuracy_of, reads_logits
+from albert_keras.models.export_spec import ExportSpec
 from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
@@ -38,9 +35,6 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
     metrics_are_weighted = True
     # Whether the pooler is trained. If not, files may lack it.
     reads_pooled_output = True
-    # Name of the only output of exported models, if it is neither `logits` nor
-    # `probabilities`.
-    output_name = None
     # Weight of the loss of each output; `None` means 1.
     loss_weight = None
     # Attributes that `get_config` saves.
@@ -73,6 +67,23 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
 
     trainable_weights = trainable_variables
 
+    def export_spec(self, **facts):
+        """Returns the `ExportSpec`: what exports and tasks need to know of the model.
+
+        Args:
+            **facts: Fields of `ExportSpec` that a head states, such as `kind`.
+
+        Example:
+
+        >>> from albert_keras.models import AlbertBackbone, AlbertMultipleChoice
+        >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+        >>> AlbertMultipleChoice(backbone).export_spec().kind
+        'choices'
+        """
+        can_be_saved = isinstance(self.preprocessor, keras_hub.models.Preprocessor)
+        preprocessor = self.preprocessor if can_be_saved else None
+        return ExportSpec(self, self.backbone, preprocessor, **facts)
+
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""
         return make_optimizer()
@@ -86,7 +97,7 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
 
         It is the cross-entropy of each output, or for regression mean squared error.
         """
-        if is_regression(self):
+        if self.export_spec().kind == "regression":
             return keras.losses.MeanSquaredError()
         return tree.map_structure(
             lambda _: keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -134,7 +145,7 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
 
     def _check_outputs_fit(self, loss):
         """Warns of a cross-entropy that takes logits for probabilities, or vice versa."""
-        gives_logits = activation_of(self) is keras.activations.linear
+        gives_logits = self.export_spec().output_name != "probabilities"
         if reads_logits(loss) is (not gives_logits):
             loss = keras.losses.get(loss)
             outputs = "logits" if gives_logits else "probabilities"

@@ -70,7 +70,6 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
     preprocessor_cls = AlbertTextEmbedderPreprocessor
     reads_pooled_output = False
     metrics_are_weighted = False
-    output_name = "embedding"
     arguments = (
         *("pooling_mode", "normalize", "dense_dim", "dimensions"),
         "default_prompt_name",
@@ -197,6 +196,9 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
             "dense_activation": keras.activations.serialize(self.dense_activation),
             "prompts": dict(self.prompts),
         }
+
+    def export_spec(self):
+        return super().export_spec(kind="embedding", output_name="embedding")
 
     def default_loss(self):
         return None

@@ -64,7 +64,9 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         # === Functional Model ===
         tokens = backbone(backbone.input)["sequence_output"]
         logits = self.output_dense(self.output_dropout(tokens))
+        self.num_classes, self.labels = num_classes, labels
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
 
-        # === Config ===
-        self.num_classes, self.labels = num_classes, labels
+    def export_spec(self):
+        facts = {"num_classes": self.num_classes, "labels": self.labels}
+        return super().export_spec(kind="tagging", **facts)

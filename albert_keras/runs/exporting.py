@@ -2,8 +2,7 @@
 
 from albert_keras.checks import check_choice
 from albert_keras.export import EXPORTERS
-from albert_keras.export.signatures import text_preprocessor
-from albert_keras.export.text.kinds import kind_of
+from albert_keras.export.text.kinds import TEXT_KINDS
 from albert_keras.options import check_unused
 from albert_keras.runs.inference import load_run
 from albert_keras.tasks.embedding import EmbeddingTask
@@ -54,7 +53,7 @@ def export_run(
     unused = sorted(options.keys() - exporter.options)
     check_unused(options, unused, f"format={format}")
     takes_text = (inputs or exporter.default_inputs) == "text"
-    if kind_of(task) is not None or not takes_text:
+    if model.export_spec().kind in TEXT_KINDS or not takes_text:
         # The graph answers like the task, or the task makes the ids.
         options["task"] = task
     else:
@@ -72,7 +71,7 @@ def export_run(
 
 def _check_takes_text(folder, task, model):
     """Checks that a graph can pack text in the same way as in training."""
-    if text_preprocessor(model) is None:
+    if model.preprocessor is None:
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(

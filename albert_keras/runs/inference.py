@@ -156,7 +156,7 @@ class LoadedModel(NamedTuple):
         `EarlyExit`, which several calls compile once.
         """
         task, model = self
-        if exit_rule is None and not hasattr(model, "exit_logits"):
+        if exit_rule is None and not model.export_spec().has_exits:
             return Predicted(task, prepared, task.predict(model, prepared, batch_size))
         is_made = isinstance(exit_rule, EarlyExit)
         exits = exit_rule if is_made else EarlyExit(model, exit_rule)

@@ -15,9 +15,6 @@ from albert_keras.export.saved_model import (
 )
 from albert_keras.export.signatures import SERVING_SIGNATURE
 
-# Signatures that TensorFlow Serving does not list.
-_INTERNAL = ("__saved_model_init_op",)
-
 
 class ServedModel:
     """A SavedModel loaded for a server.
@@ -44,11 +41,9 @@ class ServedModel:
         self._module = tf.saved_model.load(str(folder))
         self._signatures = self._module.signatures
         content = SavedModel.FromString((folder / GRAPH_FILE).read_bytes())
-        self.definitions = {
-            name: definition
-            for name, definition in content.meta_graphs[0].signature_def.items()
-            if name not in _INTERNAL
-        }
+        definitions = content.meta_graphs[0].signature_def
+        # Without that of the initialization, which TensorFlow Serving does not list.
+        self.definitions = {name: definitions[name] for name in self._signatures}
 
     def inputs(self, signature):
         """Returns the `tf.TensorSpec` of each input of a signature, by name.

@@ -18,12 +18,16 @@ from albert_keras.tasks.entities import OUTSIDE
 
 BATCH_SIZE = 32
 
-# Names of model classes, which are imported later.
-_KINDS = (
-    *("AlbertTextClassifier", "AlbertEarlyExitClassifier"),
-    *("AlbertTokenClassifier", "AlbertMultipleChoice", "AlbertTextEmbedder"),
-    *ANSWER_HEADS.values(),
-)
+# Tasks by the kinds of `ExportSpec`s.
+_TASKS = {
+    "classes": TextClassificationTask,
+    "several_classes": MultiLabelTask,
+    "regression": TextRegressionTask,
+    "embedding": EmbeddingTask,
+    "tagging": TaggingTask,
+    "choices": MultipleChoiceTask,
+    "questions": QuestionAnsweringTask,
+}
 
 
 def answer_questions(
@@ -104,47 +108,32 @@ def _described(model, samples, **options):
 
 
 def task_of(model):
-    """Returns the `FinetuningTask` to predict with a model that has a preprocessor."""
-    from albert_keras import models
-
-    check_kind(model, *_KINDS)
+    """Returns the task to predict with a model that has a preprocessor."""
+    spec = model.export_spec()
+    if spec.kind not in _TASKS:
+        raise TypeError(
+            "The model must have a head that predicts from text. "
+            f"Received: {type(model).__name__}."
+        )
     preprocessor = preprocessor_of(model)
     options = {
         "tokenizer": preprocessor.tokenizer,
         "recipe": Recipe(sequence_length=preprocessor.sequence_length),
     }
-    if isinstance(model, models.AlbertTextEmbedder):
-        return EmbeddingTask(**options)
-    num_classes = getattr(model, "num_classes", 0)
-    labels = tuple(getattr(model, "labels", None) or map(str, range(num_classes)))
-    if isinstance(model, models.AlbertTokenClassifier):
-        default = OUTSIDE if OUTSIDE in labels else labels[0]
-        return TaggingTask(labels=labels, default=default, **options)
-    classifiers = (models.AlbertTextClassifier, models.AlbertEarlyExitClassifier)
-    if isinstance(model, classifiers):
-        return _classification_of(model, labels, options)
-    options["max_question_length"] = preprocessor.max_question_length
-    if isinstance(model, models.AlbertMultipleChoice):
-        return MultipleChoiceTask(**options)
-    (head,) = (
-        name
-        for name, kind in ANSWER_HEADS.items()
-        if isinstance(model, getattr(models, kind))
-    )
-    return QuestionAnsweringTask(
-        head=head, doc_stride=preprocessor.doc_stride, **options
-    )
-
-
-def _classification_of(model, labels, options):
-    from albert_keras.models.classes import is_multi_label
-
-    if model.num_classes == 1:
-        task = TextRegressionTask(**options)
-    else:
-        kind = MultiLabelTask if is_multi_label(model) else TextClassificationTask
-        task = kind(labels=labels, **options)
-    takes_pairs = getattr(model.preprocessor, "takes_pairs", False)
+    if spec.num_classes:
+        options["labels"] = spec.labels or tuple(map(str, range(spec.num_classes)))
+    if spec.kind == "tagging":
+        labels = options["labels"]
+        options["default"] = OUTSIDE if OUTSIDE in labels else labels[0]
+    elif spec.kind in ("choices", "questions"):
+        options["max_question_length"] = preprocessor.max_question_length
+    if spec.kind == "questions":
+        options["doc_stride"] = preprocessor.doc_stride
+        options["head"] = "joint" if spec.beam_model else "plain"
+    task = _TASKS[spec.kind](**options)
+    if spec.kind not in ("classes", "several_classes", "regression"):
+        return task
+    takes_pairs = getattr(preprocessor, "takes_pairs", False)
     return task.with_columns(
         **{"pair" if takes_pairs else "optional_pair": "text_pair"}
     )

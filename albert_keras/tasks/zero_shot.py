@@ -34,25 +34,20 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
     Reference: Yin et al. 2019, Benchmarking zero-shot text classification, arXiv
     1909.00161.
     """
-    import keras
-
-    from albert_keras.models import AlbertTextClassifier
-    from albert_keras.models.classes import activation_of
-
     check_is_list("labels", labels)
     if not labels or len({*labels}) < len(labels) or "{}" not in template:
         raise ValueError(
             "New labels must be at least one name, different ones, for {} in `template`. "
             f"Received: labels={shown(labels)}, template={shown(template)}."
         )
-    is_classifier = isinstance(model, AlbertTextClassifier)
-    names = [name.lower() for name in (is_classifier and model.labels) or ()]
+    spec = model.export_spec()
+    names = [name.lower() for name in (spec.kind == "classes" and spec.labels) or ()]
     found = [number for number, name in enumerate(names) if name.startswith("entail")]
-    if not found or activation_of(model) is not keras.activations.linear:
+    if not found or spec.output_name != "logits":
         raise ValueError(
             "New labels need a classifier with logits of a label that begins with "
             f"`entail`, as one for MNLI. Received: {type(model).__name__} with labels="
-            f"{shown(names)}, activation={activation_of(model).__name__}."
+            f"{shown(names)} and {spec.output_name}."
         )
     base = task_of(model)
     return ZeroShotTask(

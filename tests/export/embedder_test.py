@@ -1,7 +1,5 @@
 """Exported embedders: the vectors of the Keras model, and nothing else."""
 
-import numpy as np
-import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -43,20 +41,3 @@ def test_tflite_takes_text_and_gives_the_first_dimensions(
     assert [*outputs] == ["embedding"]
     assert outputs["embedding"].shape == (len(TEXTS), 4)
     assert max_difference(outputs["embedding"], small.encode_text(TEXTS)) < bound
-
-
-def test_onnx_has_the_names_of_optimum(embedder, tmp_path):
-    ak.export_onnx(embedder, tmp_path / "onnx", names="huggingface")
-    session = onnxruntime.InferenceSession(tmp_path / "onnx" / "onnx" / "model.onnx")
-    features = embedder.preprocessor(TEXTS)
-    theirs = {
-        "input_ids": features["token_ids"],
-        "attention_mask": features["padding_mask"],
-        "token_type_ids": features["segment_ids"],
-    }
-    theirs = {name: np.asarray(ids).astype("int64") for name, ids in theirs.items()}
-    names = [output.name for output in session.get_outputs()]
-    outputs = dict(zip(names, session.run(names, theirs), strict=True))
-    assert outputs.keys() == {"token_embeddings", "sentence_embedding"}
-    expected = embedder.encode_text(TEXTS)
-    assert max_difference(outputs["sentence_embedding"], expected) < 1e-5

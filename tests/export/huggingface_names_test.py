@@ -57,6 +57,7 @@ def exported(tmp_path_factory):
         "words": AlbertMaskedLM(backbone),
         "features": backbone,
         "answer": HEADS["question_answering"].model(backbone),
+        "vectors": HEADS["text_embedding"].model(backbone, dense_dim=9),
     }
     folder = tmp_path_factory.mktemp("models")
     for name, model in models.items():
@@ -119,10 +120,12 @@ def test_outputs_in_onnx_runtime_have_the_names_of_transformers(exported):
     logits = {"logits": "logits"}
     answer = {name: name for name in ("start_logits", "end_logits")}
     hidden = {"last_hidden_state": "sequence_output", "pooler_output": "pooled_output"}
+    vectors = {"sentence_embedding": "embedding", "token_embeddings": "tokens"}
     for name, outputs in (
         *((name, logits) for name in ("classes", "tags", "words")),
         ("answer", answer),
         ("features", hidden),
+        ("vectors", vectors),
     ):
         path, model = folder / name, models[name]
         session = runtime.InferenceSession(path / "onnx" / "model.onnx")
@@ -133,7 +136,9 @@ def test_outputs_in_onnx_runtime_have_the_names_of_transformers(exported):
             inputs["mask_positions"] = np.tile(np.arange(ids.shape[1]), (len(ids), 1))
         expected = model(inputs)
         if not isinstance(expected, dict):
-            expected = {"logits": expected}
+            expected = {model.export_spec().output_name: expected}
+        if name == "vectors":
+            expected["tokens"] = model.backbone(inputs)["sequence_output"]
         theirs = {name: inputs[ours].astype("int64") for name, ours in NAMES.items()}
         assert {i.name: i.type for i in session.get_inputs()} == dict.fromkeys(
             NAMES, "tensor(int64)"

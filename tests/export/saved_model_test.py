@@ -1,12 +1,8 @@
-"""SavedModels: ids and text against the Keras model, sizes and errors."""
+"""SavedModels: padding, pairs, exits, precision, errors, and calls by Keras."""
 
-import itertools
-import json
-import pathlib
 import uuid
 
 import keras
-import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -16,106 +12,9 @@ from albert_keras.compression import ExitRule, logits_at, simulate_exits
 from albert_keras.converters import change_architecture
 from albert_keras.export import export_saved_model, load_exported
 from albert_keras.models import AlbertBackbone, AlbertEarlyExitClassifier
-from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
 
 LABELS = ["bad", "so-so", "göod"]
-LENGTHS = {5: 11, 2: 17}
-
-# First a program of somebody else: TensorFlow alone, tensorflow-text absent.
-SERVE = """
-import json, sys
-sys.modules["tensorflow_text"] = sys.modules["keras_hub"] = None
-import numpy as np
-import tensorflow as tf
-texts, folder, *folders_of_ids = json.loads(sys.argv[1]), *sys.argv[2:]
-for folder_of_ids in folders_of_ids:
-    serve = tf.saved_model.load(folder_of_ids).signatures["serving_default"]
-    for batch in (5, 2):
-        features = dict(np.load(f"{folder_of_ids}/features_{batch}.npz"))
-        outputs = serve(**{name: tf.constant(ids) for name, ids in features.items()})
-        np.savez(
-            f"{folder_of_ids}/outputs_{batch}.npz",
-            **{name: value.numpy() for name, value in outputs.items()},
-        )
-
-del sys.modules["tensorflow_text"], sys.modules["keras_hub"]
-from albert_keras.export import load_exported
-predictor = load_exported(folder)
-np.savez(f"{folder}/texts.npz", **predictor.predict(texts, batch_size=4))
-pairs = {"text": tf.constant(texts), "text_pair": tf.constant(texts[::-1])}
-outputs = tf.saved_model.load(folder).signatures["serve_pairs"](**pairs)
-np.savez(f"{folder}/pairs.npz", **{name: a.numpy() for name, a in outputs.items()})
-"""
-
-
-def size_on_disk(folder):
-    return sum(
-        path.stat().st_size
-        for path in pathlib.Path(folder).rglob("*")
-        if path.is_file()
-    )
-
-
-@pytest.fixture(scope="module")
-def models_of_ids(
-    backbone,
-    pretrainer,
-    classifier,
-    block_classifier,
-    random_features,
-    tmp_path_factory,
-):
-    """Models by the folders that they were exported to, with inputs beside."""
-    folder = tmp_path_factory.mktemp("ids")
-    models = {
-        folder / "backbone": backbone,
-        folder / "pretrainer": pretrainer,
-        folder / "classifier": classifier,
-        folder / "blocks": block_classifier,
-    }
-    for folder, model in models.items():
-        export_saved_model(model, folder)
-        for batch, length in LENGTHS.items():
-            features = random_features(model, batch, length)
-            np.savez(folder / f"features_{batch}.npz", **features)
-    return models
-
-
-@pytest.fixture(scope="module")
-def served(models_of_ids, classifier, tokenizer, texts, run_fresh, tmp_path_factory):
-    """Folder of a model of text; another process has served it and those of ids."""
-    folder = tmp_path_factory.mktemp("text") / "served"
-    export_saved_model(classifier, folder, tokenizer, labels=LABELS, sequence_length=13)
-    run_fresh(SERVE, json.dumps(texts), folder, *models_of_ids)
-    return folder
-
-
-@pytest.mark.slow
-def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
-    served, models_of_ids, random_features
-):
-    for (folder, model), batch in itertools.product(models_of_ids.items(), LENGTHS):
-        features = random_features(model, batch, LENGTHS[batch])
-        assert_serves(model, features, np.load(folder / f"outputs_{batch}.npz"))
-
-
-@pytest.mark.slow
-def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
-    served, classifier, tokenizer, texts
-):
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=13
-    )
-    for name, segments in {"texts": (texts,), "pairs": (texts, texts[::-1])}.items():
-        expected = np.asarray(classifier(preprocessor(x=segments)))
-        actual = np.load(served / f"{name}.npz")
-        assert max_difference(actual["logits"], expected) <= 1e-5, name
-    pairs = load_exported(served).predict([*zip(texts, texts[::-1], strict=True)])
-    assert max_difference(pairs["logits"], expected) <= 1e-5
-    labels = np.load(served / "texts.npz")["label"]
-    expected = np.asarray(classifier(preprocessor(x=(texts,))))
-    assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]
 
 
 def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_path):
@@ -168,15 +67,13 @@ def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):
     assert list(signatures) == ["serving_default"]
 
 
-def test_weights_are_stored_once(large_classifier, tokenizer, tmp_path):
-    ids, text = tmp_path / "ids", tmp_path / "text"
-    export_saved_model(large_classifier, ids)
-    export_saved_model(large_classifier, text, tokenizer)
-    num_bytes = 4 * large_classifier.count_params()
-    assert num_bytes < size_on_disk(ids) <= 1.05 * num_bytes
-    # Of any model: the vocabulary, and the graphs of preprocessing and packing.
+def test_a_tokenizer_adds_its_vocabulary_and_graph(
+    large_classifier, tokenizer, tmp_path
+):
+    exported = export_saved_model(large_classifier, tmp_path, tokenizer)
     size_of_tokenizer = len(tokenizer.encoder.proto) + 1_000_000
-    assert size_on_disk(text) <= size_on_disk(ids) + size_of_tokenizer
+    num_bytes = 4 * large_classifier.count_params()
+    assert exported.num_bytes <= 1.05 * num_bytes + size_of_tokenizer
 
 
 def test_nothing_random_is_stored(classifier, tmp_path):
@@ -195,16 +92,6 @@ def test_nothing_random_is_stored(classifier, tmp_path):
     )
     assert len(first) == 2
     assert first == second
-
-
-def test_path_must_not_hold_anything_else(backbone, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(
-        ValueError, match=f"{tmp_path}', which is a file or holds other"
-    ):
-        export_saved_model(backbone, tmp_path)
-    with pytest.raises(ValueError, match=r"notes.txt', which is a file"):
-        export_saved_model(backbone, tmp_path / "notes.txt")
 
 
 @pytest.mark.slow

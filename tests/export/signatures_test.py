@@ -7,17 +7,14 @@ import tensorflow as tf
 
 from albert_keras.export import EXPORTERS, signatures
 from albert_keras.models import (
-    HEADS,
     AlbertTextClassifier,
 )
-from tests.converters.saving_test import make_model
-from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
-from tools.verify_conversion import random_inputs
 
 
 def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
-    serve = signatures.serve_features(classifier, labels=["bad", "so-so", "göod"])
+    spec = signatures.spec_to_export(classifier, ["bad", "so-so", "göod"])
+    serve = signatures.serve_features(spec, with_label=True)
     features = random_features(classifier, batch=5, sequence_length=11)
     outputs = {name: value.numpy() for name, value in serve(**features).items()}
     exponentials = np.exp(outputs["logits"])
@@ -48,19 +45,19 @@ def test_classes_of_which_several_hold_have_sigmoid_probabilities(
     if by == "loss":
         model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
     features = random_features(model, 5, 11)
-    outputs = signatures.serve_features(model)(**features)
+    spec = signatures.spec_to_export(model)
+    outputs = signatures.serve_features(spec, with_label=True)(**features)
     assert sorted(outputs) == (["logits"] if by == "loss" else []) + ["probabilities"]
     expected = model(features)
     if by == "loss":
         expected = keras.ops.sigmoid(expected)
     assert max_difference(outputs["probabilities"], expected) < 1e-6
-    named = signatures.serve_features(model, signatures.choose_labels(model, "abc"))
-    assert named(**features).keys() == outputs.keys()
+    assert spec.labels == ("0", "1", "2")
 
 
 def test_regression_has_a_score_and_no_probabilities(backbone, random_features):
     regression = AlbertTextClassifier(backbone, num_classes=1)
-    serve = signatures.serve_features(regression)
+    serve = signatures.serve_features(regression.export_spec())
     outputs = serve(**random_features(regression, 2, 7))
     assert sorted(outputs) == ["logits", "score"]
     assert (outputs["score"].numpy() == outputs["logits"].numpy()[:, 0]).all()
@@ -68,30 +65,19 @@ def test_regression_has_a_score_and_no_probabilities(backbone, random_features):
 
 def test_labels_must_name_the_classes(classifier):
     with pytest.raises(ValueError, match="must be 3 different strings .*Received: lab"):
-        signatures.choose_labels(classifier, ["bad", "good"])
+        signatures.spec_to_export(classifier, ["bad", "good"])
 
 
 def test_labels_need_classes(backbone):
     with pytest.raises(ValueError, match=r"labels=\['a', 'b'\] for AlbertBackbone"):
-        signatures.choose_labels(backbone, ["a", "b"])
-
-
-def test_text_needs_a_model_of_text_alone(pretrainer, tokenizer):
-    # Choices have several rows a text.
-    for model, inputs in {
-        pretrainer: "token_ids, .*, mask_positions",
-        make_model("multiple_choice"): "token_ids",
-    }.items():
-        message = f"{type(model).__name__} with inputs {inputs}"
-        with pytest.raises(ValueError, match=message):
-            signatures.check_tokenizer(model, tokenizer)
+        signatures.spec_to_export(backbone, ["a", "b"])
 
 
 @pytest.mark.parametrize("sequence_length", [2, 20])
 def test_sequence_length_must_fit_the_model(backbone, sequence_length):
     message = f"from 3 to .* 19 positions. Received: .*={sequence_length}"
     with pytest.raises(ValueError, match=message):
-        signatures.choose_sequence_length(backbone, sequence_length)
+        signatures.choose_sequence_length(backbone.export_spec(), sequence_length)
 
 
 @pytest.mark.slow
@@ -99,14 +85,5 @@ def test_sequence_length_must_fit_the_model(backbone, sequence_length):
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(ValueError, match="Received: KERAS_BACKEND=jax."):
-        EXPORTERS[name].write(backbone, tmp_path / "model")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("head", [None, *HEADS])
-def test_every_head_is_served_with_its_own_inputs(head):
-    model = make_model(head, num_layers=2)
-    inputs = random_inputs(model, seed=3)
-    length = inputs["token_ids"].shape[-1]
-    serve = signatures.serve_features(model, None, length)
-    assert_serves(model, inputs, serve(**inputs))
+        EXPORTERS[name].write(backbone, tmp_path / "model" / "1")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

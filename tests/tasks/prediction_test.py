@@ -106,11 +106,12 @@ def test_other_models_and_single_texts_are_refused():
     for call in (
         lambda: answer_questions(tagger, QUESTIONS, CONTEXTS),
         lambda: tag_words(tagger.backbone, QUESTIONS),
-        lambda: task_of(tagger.backbone),
         lambda: fill_mask(tagger, QUESTIONS),
     ):
         with pytest.raises(TypeError, match="must be one of Albert.* Received: Albert"):
             call()
+    with pytest.raises(TypeError, match="predicts from text. Received: AlbertBackbone"):
+        task_of(tagger.backbone)
     answerer = ak.AlbertQuestionAnswerer(tagger.backbone)
     with pytest.raises(ValueError, match="Received: 2 questions and 1 contexts"):
         answer_questions(answerer, QUESTIONS, CONTEXTS[:1])

@@ -77,7 +77,7 @@ def prepare(arguments, folder):
     from albert_keras.export import export_saved_model, export_tflite
 
     model = load_model(arguments)
-    has_exits = hasattr(model, "exit_logits")
+    has_exits = model.export_spec().has_exits
     for name in arguments.only or CONTENDERS:
         if name in EXPORTED:
             export = export_tflite if "litert" in name else export_saved_model

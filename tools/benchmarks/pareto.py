@@ -30,7 +30,6 @@ from albert_keras.analysis.figures import (
 from albert_keras.checks import check_different
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
-from albert_keras.export.signatures import text_preprocessor
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
@@ -143,7 +142,7 @@ def variants_of(folder, run, batch_size, temporary):
     """Yields each variant of a run, a dict, and the function that predicts with it."""
     model = run.model
     yield variant_of(folder, run_name(folder), run, batch_size)
-    if hasattr(model, "exit_logits"):
+    if model.export_spec().has_exits:
         num_layers = model.backbone.num_layers
         for depth in range(1, num_layers):
             rule = ExitRule("fixed_depth", min_depth=depth)
@@ -153,7 +152,7 @@ def variants_of(folder, run, batch_size, temporary):
             rule = ExitRule.from_dict(model.exit_rule)
             name = f"exit by {rule.name.replace('_', ' ')}"
             yield variant_of(folder, name, run, batch_size, rule)
-    if text_preprocessor(model) is None:
+    if model.preprocessor is None:
         note(
             f"'{folder}' is measured without its exported forms, which take text: it "
             "classifies more than the beginnings of texts"
@@ -172,7 +171,7 @@ def variants_of(folder, run, batch_size, temporary):
 def variant_of(folder, name, run, batch_size, rule=None):
     """Returns the variant of a run by an exit rule, by default at full depth."""
     exits = None
-    if hasattr(run.model, "exit_logits"):
+    if run.model.export_spec().has_exits:
         depth = run.model.backbone.num_layers
         # Compiled once.
         exits = EarlyExit(run.model, rule or ExitRule("fixed_depth", min_depth=depth))

@@ -25,16 +25,16 @@ class Choices:
     of the best choice, the string `label` `(batch,)`.
     """
 
-    task = task_class = MultipleChoiceTask
+    task = MultipleChoiceTask
     # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("context", "question", "choices")
     stored = {}  # noqa: RUF012
     # Fields of the task that make the ids of a model of ids.
     ids = {"sequence_length": int, "max_question_length": int}  # noqa: RUF012
 
-    def signatures(self, model, task):
+    def signatures(self, spec, task):
         """Returns the concrete functions by name."""
-        tokenizer, run = task.tokenizer, serve_features(model)
+        tokenizer, run = task.tokenizer, serve_features(spec)
         longest = task.recipe.sequence_length
         room = room_in(longest, 2)
         most = min(task.max_question_length, room)

@@ -3,9 +3,11 @@
 import tensorflow as tf
 
 from albert_keras.export import signatures
-from albert_keras.models import AlbertTextEmbedder
 from albert_keras.models.text_embedder import mean_over_tokens
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
+
+# Kinds of models whose inputs are packed texts or pairs, without a task.
+PLAIN_KINDS = ("classes", "several_classes", "regression", "embedding", "backbone")
 
 # Rows of a part: memory does not grow with the length of texts.
 PART_ROWS = 32
@@ -141,50 +143,49 @@ def with_mean_output(run):
 
 
 def text_signatures(
-    model,
-    tokenizer,
-    encode,
-    sequence_length,
-    *,
-    takes_pairs,
-    options,
-    by_rows=lambda run: run,
+    spec, tokenizer, encode, sequence_length, calls, by_rows=lambda run: run, **options
 ):
     """Returns concrete functions from text to a model's outputs, by signature.
 
+    All take pairs if the model's preprocessor does. Otherwise a model with segments,
+    except an embedder, has one more signature for pairs.
+
     Args:
-        model: Model of token ids. A backbone returns `mean_output` too.
+        spec: `ExportSpec`. A backbone returns `mean_output` too.
         tokenizer: A tokenizer of this package.
         encode: Function from strings `(batch,)` to int32 ragged ids `(batch, None)`.
-        sequence_length: int. Tokens that longer texts are truncated to.
-        takes_pairs: bool. Whether all signatures take pairs. Otherwise a model with
-            segments, except an embedder, has one more signature for pairs.
-        options: Dict of arguments of `serve_features`, by signature.
+        sequence_length: int or `None`. See `choose_sequence_length`.
+        calls: Functions by signature; see `exit_calls`.
         by_rows: Function that wraps a function of features, such as `in_groups`. It is
             not used for a backbone, whose outputs have the length as an axis.
+        **options: Arguments of `serve_features`.
     """
-    signatures.check_tokenizer(model, tokenizer)
-    wrap = by_rows if hasattr(model, "backbone") else with_mean_output
+    if spec.kind not in PLAIN_KINDS:
+        raise ValueError(
+            "Only classifiers, regressions, embedders and backbones take text in this "
+            f"format; other heads take ids. Received: {type(spec.model).__name__} with "
+            f"tokenizer={tokenizer!r}. Leave it out, or pass `--inputs ids`."
+        )
+    longest = signatures.choose_sequence_length(spec, sequence_length)
+    wrap = with_mean_output if spec.kind == "backbone" else by_rows
     # Texts and pairs share the traced functions: the graph of a deep model is large.
-    runs = {
-        name: wrap(signatures.serve_features(model, **given))
-        for name, given in options.items()
-    }
+    of_ids = signatures.id_signatures(spec, calls, **options)
+    traced = {name: wrap(function) for name, function in of_ids.items()}
 
     def trace(name, texts):
         @tf.function(autograph=False)
         def serve(**inputs):
             segments = [encode(inputs[text]) for text in texts]
-            packed = pack_tensors(segments, tokenizer, sequence_length)
-            return runs[name](**as_features(trim_tensors(packed)))
+            packed = pack_tensors(segments, tokenizer, longest)
+            return traced[name](**as_features(trim_tensors(packed)))
 
         specs = {text: text_input(text) for text in texts}
         return serve.get_concrete_function(**specs)
 
+    takes_pairs = getattr(spec.preprocessor, "takes_pairs", False)
     own = signatures.TEXT_INPUTS if takes_pairs else signatures.TEXT_INPUTS[:1]
-    functions = {name: trace(name, own) for name in options}
-    reads_pairs = not isinstance(model, AlbertTextEmbedder)
-    if reads_pairs and signatures.backbone_config(model).num_segments > 1:
+    functions = {name: trace(name, own) for name in calls}
+    if spec.kind != "embedding" and spec.backbone.num_segments > 1:
         functions[signatures.PAIR_SIGNATURE] = trace(
             signatures.SERVING_SIGNATURE, signatures.TEXT_INPUTS
         )

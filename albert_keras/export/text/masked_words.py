@@ -3,11 +3,7 @@
 import tensorflow as tf
 
 from albert_keras.checks import shown
-from albert_keras.export.signatures import (
-    SERVING_SIGNATURE,
-    backbone_config,
-    serve_features,
-)
+from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.graph import as_features, run_on_any_batch, text_input
 from albert_keras.tasks.masked_words import Filling, MaskedWordsTask
 from albert_keras.tokenizers.packing import (
@@ -29,7 +25,7 @@ class MaskedWords:
     on a server. `predictions` raises the error.
     """
 
-    task = task_class = MaskedWordsTask
+    task = MaskedWordsTask
     # The signature of `predictions`, and its inputs.
     signature, inputs = SERVING_SIGNATURE, ("text",)
     # Fields of the task that `predictions` needs, and their form in JSON.
@@ -37,11 +33,10 @@ class MaskedWords:
     # Fields of the task that make the ids of a model of ids.
     ids = {"longest": int}  # noqa: RUF012
 
-    def signatures(self, model, task):
+    def signatures(self, spec, task):
         """Returns the concrete functions by name."""
-        tokenizer = task.tokenizer
-        run = serve_features(model)
-        longest = backbone_config(model).max_sequence_length
+        tokenizer, longest = task.tokenizer, task.longest
+        run = serve_features(spec)
         tokens = tokenizer.encoder.decode_batch(
             [[index] for index in range(tokenizer.vocabulary_size())]
         )

@@ -27,7 +27,6 @@ class Tagging:
     fewer words or entities are padded with `""` and -1.
     """
 
-    task_class = TaggingTask
     # The signature of `predictions`, and its inputs.
     signature, inputs = WORDS_SIGNATURE, ("words",)
     stored = {"labels": [str], "default": str}  # noqa: RUF012
@@ -38,9 +37,9 @@ class Tagging:
         """Returns the task of answers, without a tokenizer."""
         return TaggingTask(labels=tuple(labels), default=default)
 
-    def signatures(self, model, task):
+    def signatures(self, spec, task):
         """Returns the concrete functions by name."""
-        tag = _tagger(model, task)
+        tag = _tagger(spec, task)
         names = tf.constant(task.labels)
 
         @tf.function(autograph=False)
@@ -93,12 +92,12 @@ def _padded(values):
     return values.to_tensor(-1)
 
 
-def _tagger(model, task):
+def _tagger(spec, task):
     """Returns a function from ragged words `(batch, None)` to the tags of all words.
 
     The function returns int64 ids and float32 probabilities, both `(num_words,)`.
     """
-    tokenizer, run = task.tokenizer, serve_features(model)
+    tokenizer, run = task.tokenizer, serve_features(spec)
     longest = task.recipe.sequence_length
     room = room_in(longest, 1)
     default = task.labels.index(task.default)

@@ -20,6 +20,11 @@ STRANGE = [
     "\u1112\u1161\u11ab한 İ ½ … q\u0323\u0307",
 ]
 
+# They become several sequences; long words are cut.
+LONG_SENTENCES = [
+    *("storms and the gulls " * 11, "stormsgulls" * 9 + " the storms", "a " * 40),
+]
+
 # Here and in `long_context` no two parts are alike: like parts are equally good answers,
 # and rounding, which differs between processors, would choose one.
 STRANGE_QUESTIONS = [(text, f"the Cafe\u0301, {text}") for text in STRANGE]

@@ -12,7 +12,7 @@ from albert_keras.export.text.graph import (
     run_in_parts,
     with_mean_output,
 )
-from albert_keras.export.text.spans import check_scores
+from albert_keras.export.text.questions import best_spans
 from albert_keras.export.text.tagging import locate_entities
 from albert_keras.tasks.entities import find_entities
 from tests.helpers import max_difference
@@ -60,12 +60,12 @@ def test_padding_is_no_part_of_the_mean():
 
 def test_a_diverged_model_is_an_error():
     scores = tf.constant([[0.0, np.nan, 0.0]])
-    mask = tf.ones((1, 3), tf.int32)
     outputs = {"start_logits": scores, "end_logits": scores}
+    everywhere, first = tf.constant([[True] * 3]), tf.constant([[True, False, False]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="probably diverged"):
-        check_scores(outputs, mask)
+        best_spans(outputs, everywhere, everywhere, 2, 5)
     # Padding may hold anything.
-    check_scores(outputs, tf.constant([[1, 0, 0]]))
+    best_spans(outputs, first, first, 2, 5)
 
 
 # === Entities in the graph against `find_entities` ===

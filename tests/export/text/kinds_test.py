@@ -1,22 +1,16 @@
-"""Kinds of models of text: recognition, and the file beside the graph."""
+"""Tasks of exported models, and their file beside the graph."""
 
 import dataclasses
 import json
 
 import pytest
 
-from albert_keras.export.text.kinds import (
-    TASK_FILE,
-    TEXT_KINDS,
-    kind_of,
-    read_task,
-    task_to_serve,
-    write_task,
-)
+from albert_keras.export.associated_files import TASK_FILE, read_task, write_beside
+from albert_keras.export.text.kinds import TEXT_KINDS, task_to_export
 from albert_keras.models import AlbertPretrainer, AlbertQuestionAnswerer
-from albert_keras.tasks import RACE, SQUAD, SQUAD2, TAGGING, TextClassificationTask
+from albert_keras.models.export_spec import ExportSpec
+from albert_keras.tasks import RACE, SQUAD, SQUAD2, TAGGING
 from albert_keras.tasks.masked_words import MaskedWordsTask
-from tests.converters.saving_test import make_model
 
 TASKS = {
     "masked_words": MaskedWordsTask(None, top_k=3),
@@ -28,9 +22,8 @@ TASKS = {
 
 @pytest.mark.parametrize("name", TEXT_KINDS)
 def test_a_task_is_read_as_it_was_written(name, tmp_path):
-    task = TASKS[name]
-    assert kind_of(task) == name
-    write_task(tmp_path, task)
+    task, spec = TASKS[name], ExportSpec(None, None, kind=name)
+    write_beside(tmp_path, spec, task, takes_text=True)
     kind, read = read_task(tmp_path)
     assert kind is TEXT_KINDS[name]
     for field in kind.stored:
@@ -39,26 +32,23 @@ def test_a_task_is_read_as_it_was_written(name, tmp_path):
 
 def test_other_content_is_one_error(tmp_path):
     assert read_task(tmp_path) == (None, None)
-    for content, received in {
-        '{"kind": "poems"}': "Received: kind='poems'",
-        '{"kind": "masked_words", "top_k": "5"}': "Received: '5'",
-    }.items():
-        (tmp_path / TASK_FILE).write_text(json.dumps(json.loads(content)))
+    tagging = {"kind": "tagging", "labels": ["O"], "default": "O"}
+    for content, received in (
+        ({"kind": "poems"}, "Received: kind='poems'"),
+        ({"kind": "masked_words", "top_k": "5"}, "Received: '5'"),
+        ({**tagging, "ids": {"sequence_length": "19"}}, "`sequence_length`.*: '19'"),
+        ({**tagging, "ids": []}, "`content` must be .* Received: "),
+    ):
+        (tmp_path / TASK_FILE).write_text(json.dumps(content))
         with pytest.raises(ValueError, match=received):
             read_task(tmp_path)
 
 
-def test_classifiers_and_models_without_tokenizer_have_no_kind(backbone, tokenizer):
-    assert kind_of(TextClassificationTask()) is None
-    assert task_to_serve(make_model("sequence_classification"), tokenizer) is None
-    assert task_to_serve(AlbertPretrainer(backbone)) is None
-    with pytest.raises(ValueError, match="Received: sequence_length=9. Remove it"):
-        task_to_serve(AlbertPretrainer(backbone), tokenizer, 9)
-
-
 def test_a_tokenizer_and_a_length_replace_those_of_the_task(backbone, tokenizer):
-    model = AlbertQuestionAnswerer(backbone)
-    task = task_to_serve(model, tokenizer, 7, SQUAD)
+    spec = AlbertQuestionAnswerer(backbone).export_spec()
+    task = task_to_export(spec, SQUAD, tokenizer, 7)
     assert (task.tokenizer, task.recipe.sequence_length) == (tokenizer, 7)
     with pytest.raises(ValueError, match="positions. Received: sequence_length=384"):
-        task_to_serve(model, tokenizer, None, SQUAD)
+        task_to_export(spec, SQUAD, tokenizer)
+    with pytest.raises(ValueError, match="Received: sequence_length=9. Remove it"):
+        task_to_export(AlbertPretrainer(backbone).export_spec(), None, tokenizer, 9)
