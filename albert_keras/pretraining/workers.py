@@ -32,20 +32,23 @@ class TaskPool:
 
     def __init__(self, folder, num_workers, context):
         check_positive_integer("num_workers", num_workers)
-        self.folder, self._context, self._executor = to_path(folder), context, None
-        if num_workers > 1:
+        self.folder, self._context = to_path(folder), context
+        self._num_workers, self._executor = num_workers, None
+        # Pickled here, so that errors are raised at once.
+        self._pickled = pickle.dumps(context) if num_workers > 1 else None
+
+    def __enter__(self):
+        if self._pickled:
             # Forks are not safe after TensorFlow has run.
             spawn = multiprocessing.get_context("spawn")
             # If a child is killed while it starts, its parent waits forever to write an
             # argument that does not fit in a pipe.
             self._file = tempfile.NamedTemporaryFile()
-            self._file.write(pickle.dumps(context))
+            self._file.write(self._pickled)
             self._file.flush()
             self._executor = futures.ProcessPoolExecutor(
-                num_workers, spawn, _begin, [self._file.name]
+                self._num_workers, spawn, _begin, [self._file.name]
             )
-
-    def __enter__(self):
         return self
 
     def __exit__(self, *error):
