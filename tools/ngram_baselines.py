@@ -26,9 +26,6 @@ from albert_keras.system.files import read_json
 from albert_keras.system.storage import to_path
 from albert_keras.tokenizers import load_tokenizer
 
-# N-grams that are kept uncounted at most: 32 MB.
-_MAX_WAITING = 2**22
-
 
 def main(argv=None):
     """Prints the scores with the baselines."""
@@ -81,7 +78,8 @@ def trigram_loss(train_source, source, tokenizer):
     shortened to the right of a special token, mostly `[MASK]`, and if it does not occur
     in the training text. N-grams cross sentence ends but not document ends, nor segment
     ends in records, whose text is restored. Records repeat a text `dupe_factor` times;
-    their counts are divided by it. Memory is bounded by the size of the predicted data.
+    their counts are divided by it. Of the training text only n-grams with a context of
+    the predicted data are in memory.
 
     Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
     stochastic language modelling.
@@ -102,14 +100,19 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
         _encode(targets[max_order - order :, rows], vocabulary_size)
         for order, rows in enumerate(has_context, 1)
     ]
-    tables = [_NgramTable(codes, vocabulary_size) for codes in asked]
+    contexts = [np.unique(codes // vocabulary_size) for codes in asked]
+    kept = [[] for _ in asked]
     for token_ids in _training_texts(train_source, tokenizer):
-        for order, table in enumerate(tables, 1):
-            table.add(_ngrams_of(token_ids, order, is_special))
+        for order, (ngrams, known) in enumerate(zip(kept, contexts, strict=True), 1):
+            codes = _ngrams_of(token_ids, order, is_special)
+            ngrams.append(codes[np.isin(codes // vocabulary_size, known)])
     probabilities = np.full(targets.shape[1], 1 / (~is_special).sum())
     repetitions = _repetitions(train_source)
-    for table, rows, codes in zip(tables, has_context, asked, strict=True):
-        probabilities[rows] = table.interpolate(codes, probabilities[rows], repetitions)
+    for ngrams, rows, codes in zip(kept, has_context, asked, strict=True):
+        known, counts = np.unique(np.concatenate(ngrams), return_counts=True)
+        counts = np.maximum(np.rint(counts / repetitions), 1)
+        lower = probabilities[rows]
+        probabilities[rows] = _interpolate(known, counts, codes, lower, vocabulary_size)
     return float(-np.log(probabilities).mean())
 
 
@@ -172,50 +175,28 @@ def _encode(ngrams, vocabulary_size):
     return codes
 
 
-class _NgramTable:
-    """Counts of the n-grams of one order whose contexts are asked for."""
+def _interpolate(known, counts, codes, probabilities, vocabulary_size):
+    """Returns the probabilities of last tokens, given those of lower order.
 
-    def __init__(self, asked, vocabulary_size):
-        self._vocabulary_size = vocabulary_size
-        self._contexts = np.unique(asked // vocabulary_size)
-        self._codes = self._counts = np.empty(0, np.int64)
-        self._waiting, self._num_waiting = [], 0
-
-    def add(self, codes):
-        _, is_asked = _find(self._contexts, codes // self._vocabulary_size)
-        self._waiting.append(codes[is_asked])
-        self._num_waiting += len(self._waiting[-1])
-        # Merging when the table would double keeps the time linear in the text.
-        if self._num_waiting > max(_MAX_WAITING, len(self._codes)):
-            self._merge()
-
-    def _merge(self):
-        codes = np.concatenate([self._codes, *self._waiting])
-        counts = np.append(self._counts, np.ones(self._num_waiting, np.int64))
-        self._codes, places = np.unique(codes, return_inverse=True)
-        # Floats count exactly up to 2 ** 53.
-        self._counts = np.bincount(places, counts).astype(np.int64)
-        self._waiting, self._num_waiting = [], 0
-
-    def interpolate(self, codes, probabilities, repetitions):
-        """Returns the probabilities of last tokens, given those of lower order."""
-        self._merge()
-        counts = np.maximum(np.rint(self._counts / repetitions), 1)
-        once, twice = (counts == 1).sum(), (counts == 2).sum()
-        discount = (once + 1) / (once + 2 * twice + 2)
-        contexts, begins, num_types = np.unique(
-            self._codes // self._vocabulary_size, return_index=True, return_counts=True
-        )
-        totals = np.add.reduceat(counts, begins)
-        places, is_met = _find(contexts, codes // self._vocabulary_size)
-        totals, num_types = totals[places[is_met]], num_types[places[is_met]]
-        places, is_counted = _find(self._codes, codes)
-        kept = np.zeros(len(codes))
-        kept[is_counted] = counts[places[is_counted]] - discount
-        interpolated = probabilities.copy()
-        interpolated[is_met] *= discount * num_types
-        interpolated[is_met] = (interpolated[is_met] + kept[is_met]) / totals
-        return interpolated
+    Args:
+        known, counts: Sorted codes of the n-grams of the text, and how often they occur.
+        codes: Codes of the n-grams that are predicted.
+    """
+    once, twice = (counts == 1).sum(), (counts == 2).sum()
+    discount = (once + 1) / (once + 2 * twice + 2)
+    contexts, begins, num_types = np.unique(
+        known // vocabulary_size, return_index=True, return_counts=True
+    )
+    totals = np.add.reduceat(counts, begins)
+    places, is_met = _find(contexts, codes // vocabulary_size)
+    totals, num_types = totals[places[is_met]], num_types[places[is_met]]
+    places, is_counted = _find(known, codes)
+    kept = np.zeros(len(codes))
+    kept[is_counted] = counts[places[is_counted]] - discount
+    interpolated = probabilities.copy()
+    interpolated[is_met] *= discount * num_types
+    interpolated[is_met] = (interpolated[is_met] + kept[is_met]) / totals
+    return interpolated
 
 
 def _find(ordered, values):

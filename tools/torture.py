@@ -15,7 +15,6 @@ examples:
 
 import argparse
 import collections
-import contextlib
 import pathlib
 import random
 import shlex
@@ -31,31 +30,32 @@ def main(argv=None):
     """Runs the cases; returns the exit status."""
     arguments = parse(argv)
     # Processes that a command starts import this file again, and none of these.
-    from tools.torture_cases import files, options, trial
+    from tools.torture_cases import cases, trial
     from tools.torture_cases.materials import Materials
 
-    kinds = {module.KIND: module for module in (files, options)}
-    cases = arguments.only or [
-        case
-        for kind, module in kinds.items()
-        for case in module.names(getattr(arguments, kind), arguments.seed)
-    ]
-    if not arguments.only:
+    names = arguments.only
+    if not names:
+        seed = arguments.seed
+        names = cases.names("files", arguments.files, seed)
+        names += cases.names("options", arguments.options, seed)
         # No kind waits for another.
-        random.Random(arguments.seed).shuffle(cases)
+        random.Random(seed).shuffle(names)
     trial.warm_up()
     end = time.monotonic() + 60 * arguments.minutes
     tried, failed = collections.Counter(), collections.Counter()
-    with working_folder(arguments.folder) as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(prefix="torture-") as temporary:
+        folder = pathlib.Path(arguments.folder or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        # All users may enter.
+        folder.chmod(0o755)
         materials = Materials(folder / "materials")
-        for case in cases:
+        for case in names:
             if time.monotonic() > end:
                 break
             kind = case.split(":")[0]
             shutil.rmtree(folder / "case", ignore_errors=True)
             (folder / "case").mkdir()
-            words, failures = kinds[kind].run(case, materials, folder / "case")
+            words, failures = cases.run(case, materials, folder / "case")
             tried[kind] += 1
             failed[kind] += bool(failures)
             for failure in failures:
@@ -81,18 +81,6 @@ def parse(argv):
     add("--minutes", type=float, default=60, help="time for all (default: 60)")
     add("--folder", help="keeps inputs and what the last case left")
     return parser.parse_args(argv)
-
-
-@contextlib.contextmanager
-def working_folder(path):
-    """Yields the folder for inputs and cases, which all users may enter."""
-    with contextlib.ExitStack() as stack:
-        if not path:
-            temporary = tempfile.TemporaryDirectory(prefix="torture-")
-            path = stack.enter_context(temporary)
-        pathlib.Path(path).mkdir(parents=True, exist_ok=True)
-        pathlib.Path(path).chmod(0o755)
-        yield path
 
 
 if __name__ == "__main__":

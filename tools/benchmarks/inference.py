@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Compares the speed of a text classifier's exports with other libraries.
+"""Compares the speed of a classifier's or embedder's exports with other libraries.
 
 A case is a batch size and the rows: texts of a file, of which rows of all lengths are
-drawn, or rows that are as long as the model takes. `saved_model...` and `litert...` take
-strings, and put texts of similar length together; the others take ids, in the order of
-the file. `huggingface` pads to the longest row of a batch, `keras_hub` to the model's
-number of tokens. From a run with exits, the exported models leave by its
-calibrated rule, or by the rule from `--min-depth` on; `..._full_depth` and the other
-libraries apply all layers.
+drawn, or rows that are as long as the model takes. `saved_model...`, `litert...` and
+`sentence_transformers` take strings, and put texts of similar length together; the others
+take ids, in the order of the file. `huggingface` pads to the longest row of a batch,
+`keras_hub` to the model's number of tokens. From a run with exits, the exported models
+leave by its calibrated rule, or by the rule from `--min-depth` on; `..._full_depth` and
+the other libraries apply all layers.
 
 examples:
   tools/benchmarks/inference.py --texts SST-2/dev.tsv --text-column sentence --json
   tools/benchmarks/inference.py runs/exits --texts SST-2/dev.tsv \
       --only saved_model_full_depth saved_model
+  albert-keras convert albert_mini_en --head text_embedding --output embedder
+  tools/benchmarks/inference.py embedder --texts paragraphs.txt --threads 2
 """
 
 import dataclasses
@@ -32,6 +34,12 @@ from tools.benchmarks import harness
 from tools.benchmarks.harness import Contender, seconds_of
 
 CASES = "cases.json"
+# Contenders of other libraries, and the format of their weights.
+CLASSIFIERS = {
+    **dict.fromkeys(("huggingface", "huggingface_bfloat16"), "huggingface"),
+    "keras_hub": "keras_hub",
+}
+EMBEDDERS = {"sentence_transformers": "sentence-transformers"}
 # The exported models, and the options of their exporters.
 EXPORTED = {
     "saved_model": {},
@@ -55,14 +63,14 @@ def parse(argv):
     """Returns the arguments."""
     parser = harness.make_parser(__doc__, CONTENDERS)
     add = parser.add_argument
-    add("run", nargs="?", help="run of a text classifier (default: random weights)")
+    add("run", nargs="?", help="classifier or embedder (default: random weights)")
     add(
         "--preset",
         choices=PRESETS,
         default="albert_base_v2",
         help="size of a model of random weights",
     )
-    add("--texts", default=REVIEWS_TEST, help="table of texts (default: a sample)")
+    add("--texts", default=str(REVIEWS_TEST), help="table, or .txt with a text a line")
     add("--text-column", default="text")
     add("--rows", type=int, default=32, help="rows of a case")
     add("--batch-sizes", type=int, nargs="+", default=[1, 32])
@@ -75,10 +83,18 @@ def prepare(arguments, folder):
     from albert_keras.compression import ExitRule
     from albert_keras.converters import save_checkpoint
     from albert_keras.export import export_saved_model, export_tflite
+    from albert_keras.models import AlbertTextEmbedder
 
     model = load_model(arguments)
     has_exits = model.export_spec().has_exits
-    for name in arguments.only or CONTENDERS:
+    formats = CLASSIFIERS
+    if isinstance(model, AlbertTextEmbedder):
+        formats = EMBEDDERS
+    arguments.only = arguments.only or [
+        *formats,
+        *(name for name in EXPORTED if has_exits or not name.endswith("full_depth")),
+    ]
+    for name in arguments.only:
         if name in EXPORTED:
             export = export_tflite if "litert" in name else export_saved_model
             options = dict(EXPORTED[name])
@@ -91,7 +107,7 @@ def prepare(arguments, folder):
                 options["exit_rule"] = rule
             export(model, folder / name, **options)
     whole = model.to_classifier() if has_exits else model
-    for format in ("huggingface", "keras_hub"):
+    for format in set(formats.values()):
         save_checkpoint(whole, folder / format, format=format)
     cases = make_cases(model.preprocessor, arguments)
     (folder / CASES).write_text(json.dumps(cases), "utf-8")
@@ -100,7 +116,7 @@ def prepare(arguments, folder):
 
 
 def load_model(arguments):
-    """Returns the classifier of a run, or one of random weights, with a preprocessor."""
+    """Returns the model of a run, or a classifier of random weights."""
     from albert_keras.models import AlbertBackbone, AlbertTextClassifier
     from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
     from albert_keras.runs import load_run
@@ -121,13 +137,17 @@ def make_cases(preprocessor, arguments):
     """Returns a dict of cases: `texts`, their `token_ids`, and `batch_size`."""
     from albert_keras.preprocessors.texts import pack_texts
     from albert_keras.tasks import TextClassificationTask
+    from albert_keras.text.text_files import read_lines
 
     length = preprocessor.sequence_length
     pack = functools.partial(
         pack_texts, preprocessor.tokenizer.encoder, sequence_length=length
     )
-    task = TextClassificationTask().with_columns(text=arguments.text_column)
-    texts = task.read(arguments.texts, needs_labels=False).texts
+    if arguments.texts.endswith(".txt"):
+        texts = [*filter(None, map(str.strip, read_lines(arguments.texts)))]
+    else:
+        task = TextClassificationTask().with_columns(text=arguments.text_column)
+        texts = task.read(arguments.texts, needs_labels=False).texts
     # Evenly from the shortest to the longest, in a random order.
     in_order = np.argsort(pack(texts).lengths, kind="stable")
     drawn = in_order[np.linspace(0, len(texts) - 1, arguments.rows).astype(int)]
@@ -215,20 +235,14 @@ def keras_hub_classifier(work):
     return timed_cases(work, predict_case)
 
 
-def load_huggingface(work):
-    """Returns transformers' classifier with the same weights."""
-    import transformers
-
-    path = pathlib.Path(work["folder"], "huggingface")
-    loader = transformers.AutoModelForSequenceClassification
-    return loader.from_pretrained(path).eval()
-
-
 def huggingface(work, dtype="float32"):
     """Predicts ids by transformers, padded to the longest of each batch."""
     import torch
+    import transformers
 
-    model = load_huggingface(work).to(getattr(torch, dtype))
+    loader = transformers.AutoModelForSequenceClassification
+    model = loader.from_pretrained(pathlib.Path(work["folder"], "huggingface"))
+    model = model.eval().to(getattr(torch, dtype))
 
     def predict_case(case):
         with torch.inference_mode():
@@ -239,11 +253,28 @@ def huggingface(work, dtype="float32"):
     return timed_cases(work, predict_case)
 
 
+def sentence_transformer(work):
+    """Encodes texts by sentence-transformers, as users do: tokenized, and by length."""
+    from sentence_transformers import SentenceTransformer
+
+    path = pathlib.Path(work["folder"], EMBEDDERS["sentence_transformers"])
+    model = SentenceTransformer(str(path), device="cpu")
+
+    def predict_case(case):
+        options = {"batch_size": case["batch_size"], "show_progress_bar": False}
+        model.encode(case["texts"], **options)
+
+    return timed_cases(work, predict_case)
+
+
 TORCH = ("torch", "transformers")
 CONTENDERS = {
     "huggingface": Contender(huggingface, TORCH),
     "huggingface_bfloat16": Contender(
         functools.partial(huggingface, dtype="bfloat16"), TORCH
+    ),
+    "sentence_transformers": Contender(
+        sentence_transformer, (*TORCH, "sentence_transformers")
     ),
     "keras_hub": Contender(keras_hub_classifier, ("keras_hub", "tensorflow")),
     **{

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Repeats one of the paper's ablations at a size for this machine.
+"""Repeats an ablation of the paper or of a recipe at a size for this machine.
 
 Each arm is a pretraining run with several seeds, on one core each. In all arms of a seed,
 weights of the same shape and the order of the documents are the same, and so are the
 batches, unless the arm is about rows. Steps are equal, or for an ablation of
-equal time as many as take equally long by measured core-seconds. The folder gets
+equal time as many as take equally long by measured core-seconds. With `--task`, all runs
+are fine-tuned too, with the same options. The folder gets
 `results.json`, `table.md` (mean difference from the base arm and its standard error,
 paired by seed, with the paper's own numbers) and `ablation.png`, which has
 learning curves too. Called again, it resumes.
@@ -19,6 +20,8 @@ examples:
   tools/experiments/ablate.py sentence-task --text corpus/ --output ablations/pairs \
       --checkpoint albert_nano_en --sequence-length 32
   tools/experiments/ablate.py depth --text corpus/ --output ablations/depth --arms 1 3
+  tools/experiments/ablate.py recipe --text corpus/ --output recipes --budget 150 \
+      --tokenizer albert_nano_en --sequence-length 128 --task sst-2=GLUE/SST-2
 
 Reference: Lan et al. 2020, tables 3 to 5, 7, 8, 11 and 12.
 """
@@ -26,6 +29,7 @@ Reference: Lan et al. 2020, tables 3 to 5, 7, 8, 11 and 12.
 import argparse
 import dataclasses
 import itertools
+import json
 import pathlib
 import shlex
 import statistics
@@ -49,14 +53,17 @@ from albert_keras.pretraining import (
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import claimed_folder
 from albert_keras.system.processor import usable_cores
+from albert_keras.tasks import TASKS
 from albert_keras.tokenizers import load_tokenizer
 from tools.experiments import harness
+from tools.experiments.compare_with_random import task_and_data
 from tools.experiments.harness import NATS, Measure
 from tools.ngram_baselines import unigram_loss
 
 # Share of the minutes for steps; the rest is for vocabulary, starts and evaluations.
 TRAINING_SHARE = 0.7
-BATCH_SIZE, WARMUP, NUM_EVALUATIONS = 64, 0.05, 4
+WARMUP, NUM_EVALUATIONS = 0.05, 4
+BATCH = "batch_size=64"
 # How rows are cut and masked where an arm does not say otherwise. All arms are measured
 # on such rows.
 ROWS = shlex.split(
@@ -65,6 +72,16 @@ ROWS = shlex.split(
 # A quarter of the hidden size. With the recipe's, which is the hidden size, few of the
 # short runs leave the loss of unigrams: docs/results/ablations.md.
 SHAPE = ("--embedding-dim", "32")
+# For rows of 128 tokens and the vocabulary of `albert_nano_en`, as its recipes.
+RECIPE = (
+    "--recipe two_cores_long --learning-rate 0.002 --embedding-dim 128 "
+    "--sentence-pairs sop --masking ngram"
+)
+# Of each run with `--task`.
+FINETUNING = shlex.split(
+    "--num-steps 600 --steps-per-evaluation 600 --batch-size 32 --sequence-length 64 "
+    "--learning-rate 1e-3 --no-collapse-guard"
+)
 # Pairs that a probe is trained on, and measured on.
 NUM_TRAIN, NUM_HELD_OUT = 10_000, 2_000
 # Held-out nats below the loss of unigrams from which on a model has learned of context.
@@ -72,38 +89,38 @@ NUM_TRAIN, NUM_HELD_OUT = 10_000, 2_000
 PLATEAU_MARGIN = 0.1
 # Options with which an ablation that is resumed may differ.
 CHANGEABLE = ("output", "workers", "seeds", "arms")
+# Dicts of `results.json`, most of them by arm.
+KEPT = ("runs", "steps", "commands", "curves", "start", "core_seconds_per_step")
 
 
 class Arm(NamedTuple):
     """A variant: its words of `pretrain`, and the paper's number.
 
-    `growth` has pairs of a share of the steps and the applications of the shared layer
-    there; the rest of the steps has all.
+    `phases` has pairs of a share of the steps and the options of its phase.
     """
 
     about: str
     options: str = ""
     paper: float | None = None
-    growth: tuple = ()
-
-    def phases(self):
-        """Returns pairs of a share of the steps and the options of its phase."""
-        phases = [(share, f",num_layers={layers}") for share, layers in self.growth]
-        return [*phases, (1 - sum(share for share, _ in phases), "")]
+    phases: tuple = ((1, BATCH),)
 
 
 class Ablation(NamedTuple):
     """Arms by name, the `base` that others are compared with, and what they share.
 
-    `equal` is `"steps"` or `"time"`; `probes` are the sentence tasks that a linear
-    probe is measured on; `measured` has the paper's accuracies by measure and arm.
+    `equal` is `"steps"` or `"time"`; `pairs` is whether rows of two segments are
+    measured too, and `probes` are the sentence tasks that a linear probe is measured on;
+    `measured` has the paper's accuracies by measure and arm; `options` are words of
+    `pretrain`, before those of the arms.
     """
 
     about: str
     base: str
     arms: dict
-    source: str
+    source: str | None = None
     equal: str = "steps"
+    options: str = ""
+    pairs: bool = False
     probes: tuple = ()
     measured: Mapping = types.MappingProxyType({})
 
@@ -113,11 +130,17 @@ class Ablation(NamedTuple):
         return {n: a.paper for n, a in self.arms.items() if a.paper is not None}
 
 
+def grown(*growth):
+    """Returns phases of shares of the steps and applications, and the rest with all."""
+    phases = [(share, f"{BATCH},num_layers={layers}") for share, layers in growth]
+    return (*phases, (1 - sum(share for share, _ in growth), BATCH))
+
+
 def depth(number, paper=None, growth=(), about=None):
     """Returns an arm with as many applications of the shared layer."""
     applications = f"{number} application{'s' if number > 1 else ''}"
     about = about or f"{applications} of the shared layer"
-    return Arm(about, f"--num-layers {number}", paper, growth)
+    return Arm(about, f"--num-layers {number}", paper, grown(*growth))
 
 
 def width(size, paper):
@@ -128,6 +151,10 @@ def width(size, paper):
 
 DEPTHS = {"1": depth(1, 52.9), "3": depth(3), "6": depth(6), "12": depth(12)}
 GROWTH = ((0.4, 1), (0.2, 3), (0.15, 6))
+# Phases of a recipe: two thirds of the time on short rows, then on long ones.
+SHORT, LONG = f"{BATCH},sequence_length=32,masking=token", "batch_size=32"
+SHORT_GROWN = ((0.45, f"{SHORT},num_layers=1"), (0.18, f"{SHORT},num_layers=2"))
+RECIPE_PHASES = (*SHORT_GROWN, (0.18, SHORT), (0.19, LONG))
 
 ABLATIONS = {
     "embedding-size": Ablation(
@@ -202,12 +229,38 @@ ABLATIONS = {
             )
         },
         "table 5",
+        pairs=True,
         probes=("nsp", "sop"),
         measured={
             "mlm_accuracy": {"none": 54.9, "nsp": 54.5, "sop": 54.0},
             "probe_nsp": {"none": 52.4, "nsp": 90.5, "sop": 78.9},
             "probe_sop": {"none": 53.3, "nsp": 52.0, "sop": 86.5},
         },
+    ),
+    "recipe": Ablation(
+        "changes of a recipe, for equal time",
+        "base",
+        {
+            "base": Arm("1, 2, 3 applications", phases=RECIPE_PHASES),
+            "not grown": Arm("3 at once", phases=((0.75, SHORT), (0.25, LONG))),
+            "batch ramp": Arm(
+                "batches of 32 long rows, then 64",
+                phases=(*SHORT_GROWN, (0.18, SHORT), (0.13, LONG), (0.06, BATCH)),
+            ),
+            **{
+                name: Arm(about, options, phases=RECIPE_PHASES)
+                for name, about, options in (
+                    ("ternary", "three classes", "--sentence-pairs ternary"),
+                    ("distant", "distant pairs", "--sentence-pairs distant"),
+                    ("hardest pairs", "the hardest half", "--hardest-pairs 0.5"),
+                    ("no pairs", "masked words alone", "--sentence-pairs none"),
+                    ("muon", "Muon", "--optimizer muon"),
+                )
+            },
+        },
+        equal="time",
+        options=RECIPE,
+        pairs=True,
     ),
 }
 
@@ -216,8 +269,10 @@ MEASURES = {
     "mlm_loss": Measure("nats of a masked token", **NATS),
     "mlm_loss_pairs": Measure("the same, in rows of two segments", **NATS),
     "mlm_accuracy": Measure("accuracy of masked tokens"),
+    "sop_accuracy": Measure("orders right"),
     "probe_nsp": Measure("accuracy of a probe of next sentences"),
     "probe_sop": Measure("accuracy of a probe of sentence orders"),
+    "task_score": Measure("fine-tuned"),
 }
 
 
@@ -227,9 +282,11 @@ def main(argv=None):
     arguments.output.mkdir(parents=True, exist_ok=True)
     with claimed_folder(arguments.output):
         config = {k: v for k, v in vars(arguments).items() if k not in CHANGEABLE}
-        results = harness.read_results(arguments.output, config, arguments.arms)
-        for name in ("commands", "curves", "start", "core_seconds_per_step"):
+        results = harness.read_results(arguments.output, config)
+        for name in KEPT:
             results.setdefault(name, {})
+        for name in arguments.arms:
+            results["runs"].setdefault(name, {})
         prepare(arguments, results)
         plan(arguments, results)
         write(arguments, results)
@@ -258,6 +315,7 @@ def parse(argv):
     add("--seeds", type=int, default=3, help="runs of each arm")
     add("--budget", type=float, default=60, help="minutes of all runs together")
     add("--workers", type=int, default=usable_cores(), help="runs side by side")
+    add("--task", type=task_and_data, metavar="TASK=FOLDER", help="to fine-tune (none)")
     add("--checkpoint", help="weights that all arms start from (default: random)")
     add(
         "--pretrain-option",
@@ -303,7 +361,7 @@ def prepare(arguments, results):
         start = harness.with_pair_classes(load_checkpoint(arguments.checkpoint), 0)
         folder = arguments.output / "start"
         save_checkpoint(start, folder, tokenizer=load_tokenizer(tokenizer))
-        results["start"] = probe(arguments, folder)
+        results["start"] = probe(tokens, folder, ablation.probes)
 
 
 def call(arguments, words):
@@ -319,33 +377,42 @@ def command(arguments, name, num_steps, seed):
     words = ["pretrain", "--data", tokens, "--validation-data", tokens / "held_out"]
     words += ["--tokenizer", tokenizer_of(arguments), *ROWS]
     words += ["--recipe", "two_cores", "--learning-rate", 0.003]
-    words += ["--batch-size", BATCH_SIZE, "--sequence-length", length]
-    words += ["--max-sequence-length", length, "--seed", seed]
-    words += ["--warmup-steps", round(WARMUP * num_steps)]
+    words += ["--sequence-length", length, "--max-sequence-length", length]
+    words += ["--seed", seed, "--warmup-steps", round(WARMUP * num_steps)]
     words += ["--steps-per-evaluation", max(1, num_steps // NUM_EVALUATIONS)]
     start = arguments.output / "start" if ablation.probes else arguments.checkpoint
     words += ["--checkpoint", start] if arguments.checkpoint else SHAPE
-    words += arguments.pretrain_option + shlex.split(arm.options)
+    words += shlex.split(ablation.options) + arguments.pretrain_option
     phases = [
-        f"num_steps={max(1, round(share * num_steps))},batch_size={BATCH_SIZE}{options}"
-        for share, options in arm.phases()
+        f"num_steps={max(1, round(share * num_steps))},{options}"
+        for share, options in arm.phases
     ]
-    return [*map(str, (*words, "--phases", *phases))]
+    return [*map(str, (*words, *shlex.split(arm.options), "--phases", *phases))]
+
+
+def folder_of(arguments, name, seed):
+    """Returns the folder of a run; its messages are in a file with the suffix `.log`."""
+    return arguments.output / "runs" / name.replace(" ", "-") / f"seed-{seed}"
 
 
 def plan(arguments, results):
     """Sets the steps of each arm, by the measured time of a step and the budget."""
-    ablation, steps = ABLATIONS[arguments.name], results["phases"]
+    ablation, steps = ABLATIONS[arguments.name], results["steps"]
     missing = [name for name in arguments.arms if name not in steps]
     times = results["core_seconds_per_step"]
     for name in missing:
         note(f"{name}: measuring its steps")
-        run = arguments.output / "dry" / name.replace(" ", "-")
-        words = [*command(arguments, name, 1000, 0), "--run", run]
-        phases = ablation.arms[name].phases()
-        seconds = harness.seconds_per_step(words)
-        pairs = zip(phases, seconds, strict=True)
-        times[name] = sum(share * each for (share, _), each in pairs)
+        run = folder_of(arguments, name, "dry")
+        words = command(arguments, name, 1000, 0)
+        words += ["--run", run, "--dry-run", "--json"]
+        measured = json.loads(harness.run_on_one_core(words, run.with_suffix(".log")))
+        phases = measured.get("phases", {"1": measured}).values()
+        times[name] = sum(
+            share * phase["core_seconds_per_step"]
+            for (share, _), phase in zip(
+                ablation.arms[name].phases, phases, strict=True
+            )
+        )
     total = 60 * arguments.budget * arguments.workers * TRAINING_SHARE
     of_seed = total / arguments.seeds
     equal = of_seed / sum(times[name] for name in arguments.arms)
@@ -359,13 +426,9 @@ def plan(arguments, results):
 def train(arguments, results):
     """Trains and measures the runs that are missing."""
 
-    def run_of(name, seed):
-        folder = arguments.output / "runs" / name.replace(" ", "-")
-        return folder / f"seed-{seed}"
-
     def train_one(name, seed):
-        run = run_of(name, seed)
-        words = command(arguments, name, results["phases"][name], seed)
+        run = folder_of(arguments, name, seed)
+        words = command(arguments, name, results["steps"][name], seed)
         words += ["--run", str(run)]
         results["commands"].setdefault(name, shlex.join(["albert-keras", *words]))
         harness.run_on_one_core(words, run.with_suffix(".log"))
@@ -377,7 +440,7 @@ def train(arguments, results):
         points = log.get("val_mlm_logits_loss") or log["val_loss"]
         curve = dict(zip(("steps", "values"), points, strict=True))
         results["curves"].setdefault(name, {})[seed] = curve
-        return measure(arguments, run)
+        return measure(arguments, run, seed)
 
     runs = {name: results["runs"][name] for name in arguments.arms}
     options = arguments.seeds, arguments.workers, train_one, measure_one
@@ -385,26 +448,32 @@ def train(arguments, results):
         write(arguments, results)
 
 
-def measure(arguments, run):
-    """Returns the held-out figures of a run."""
-    data = arguments.output / "tokens" / "held_out"
-    found = harness.measure_pretrained(run, data, pairs=False)
+def measure(arguments, run, seed):
+    """Returns the held-out figures of a run, and of its fine-tuning."""
+    ablation, tokens = ABLATIONS[arguments.name], arguments.output / "tokens"
+    data = tokens / "held_out"
+    config = PretrainingDataConfig.from_dict(read_description(data)["config"])
+    found = harness.measure_pretrained(run, data, config)
     figures = {name: found[name] for name in ("mlm_loss", "mlm_accuracy")}
-    if ABLATIONS[arguments.name].probes:
-        config = config_of(data, "sop")
-        found = harness.measure_pretrained(run, data, config=config)
+    if ablation.pairs:
+        config = dataclasses.replace(config, sentence_pairs="sop")
+        found = harness.measure_pretrained(run, data, config)
         figures["mlm_loss_pairs"] = found["mlm_loss"]
-        figures |= probe(arguments, run)
+        figures |= {key: found[key] for key in ("sop_accuracy",) if key in found}
+    if ablation.probes:
+        figures |= probe(tokens, run, ablation.probes)
+    if arguments.task:
+        task, rows = arguments.task
+        words = ["finetune", "--task", task, "--data", rows, "--checkpoint", run]
+        words += ["--run", f"{run}-{task}", "--seed", seed, *FINETUNING, "--json"]
+        log = run.with_suffix(f".{task}.log")
+        scores = json.loads(harness.run_on_one_core(words, log))
+        score = scores[scores["main_metric"]] / TASKS[task].perfect_score
+        figures["task_score"] = score
     return figures
 
 
-def config_of(data, objective):
-    """Returns the config of a token store, with another sentence task."""
-    config = PretrainingDataConfig.from_dict(read_description(data)["config"])
-    return dataclasses.replace(config, sentence_pairs=objective)
-
-
-def probe(arguments, model):
+def probe(tokens, model, objectives):
     """Measures logistic regressions on the frozen pooled output of sentence pairs.
 
     So models of different sentence tasks, and of none, are scored in one way, whatever
@@ -415,8 +484,7 @@ def probe(arguments, model):
     from sklearn.linear_model import LogisticRegression
 
     backbone, scores = load_checkpoint(model, head=None), {}
-    tokens = arguments.output / "tokens"
-    for objective in ABLATIONS[arguments.name].probes:
+    for objective in objectives:
         train = pooled_pairs(backbone, tokens, objective, NUM_TRAIN)
         test = pooled_pairs(backbone, tokens / "held_out", objective, NUM_HELD_OUT)
         centre = train[0].mean(axis=0)
@@ -433,9 +501,7 @@ def pooled_pairs(backbone, data, objective, num_pairs):
 
     from albert_keras.train_step import infer
 
-    dataset = pretraining_validation_dataset(
-        data, 64, sentence_pairs=objective, config=config_of(data, objective)
-    )
+    dataset = pretraining_validation_dataset(data, 64, sentence_pairs=objective)
     rows, labels = [], []
     for batch in itertools.islice(dataset, -(-num_pairs // 64)):
         features, targets, _ = tree.map_structure(np.asarray, batch)
@@ -452,14 +518,14 @@ def write(arguments, results):
     results |= compare(ablation, results)
     columns = {
         "variant": {name: ablation.arms[name].about for name in results["runs"]},
-        "steps": {name: f"{n:,}" for name, n in results["phases"].items()},
-        "paper, average of five tasks": ablation.paper,
+        "steps": {name: f"{n:,}" for name, n in results["steps"].items()},
+        **({"paper, average of five tasks": ablation.paper} if ablation.source else {}),
         **{
             f"paper, {MEASURES[key].title}": numbers
             for key, numbers in ablation.measured.items()
         },
     }
-    table = harness.as_table(results["compared"], MEASURES, columns)
+    table = harness.arms_table(results["compared"], MEASURES, columns)
     table += "".join(f"\n{line}\n" for line in results["notes"])
     harness.write_results(arguments.output, results, table)
     if results["compared"]:
@@ -472,7 +538,9 @@ def compare(ablation, results):
     finished = {arm: runs for arm, runs in results["runs"].items() if runs}
     unigrams, base = results["unigram_loss"], ablation.base
     left, not_left = split_by_plateau(finished, unigrams)
-    notes = [f"Paper: {ablation.source}; average of five tasks."]
+    notes = []
+    if ablation.source:
+        notes.append(f"Paper: {ablation.source}; average of five tasks.")
     notes += orderings(left, ablation.paper)
     notes += [
         f"{arm} is not compared: with seed {', '.join(losses)} it stayed at the loss of "
@@ -511,13 +579,14 @@ def orderings(runs, paper):
     known = [arm for arm in runs if arm in paper]
     for pair in itertools.combinations(known, 2):
         worse, better = sorted(pair, key=paper.get)
-        differences = harness.paired_differences(runs, "mlm_loss", better, worse)
-        if paper[worse] == paper[better] or len(differences) < 2:
+        two = {arm: runs[arm] for arm in (worse, better)}
+        found = harness.compare_arms(two, ["mlm_loss"], worse)[better].get("mlm_loss")
+        if paper[worse] == paper[better] or not (found and found["standard_error"]):
             continue
-        mean = statistics.mean(differences)
-        error = harness.standard_error(differences)
+        mean, error = found["difference"], found["standard_error"]
+        shared = {*runs[worse]} & {*runs[better]}
         verdict = "holds" if mean < 0 else "reversed"
-        if abs(mean) <= error * stats.t.ppf(0.975, len(differences) - 1):
+        if abs(mean) <= error * stats.t.ppf(0.975, len(shared) - 1):
             verdict = "not significant"
         yield (
             f"{better} better than {worse}: {verdict}, {mean:+.3f} ± {error:.3f} nats, "
@@ -569,7 +638,7 @@ def plot(ablation, results):
     if arms:
         heights = (1.3 + 0.32 * len(arms), 3.7)
         above, below = figure.subfigures(2, 1, height_ratios=heights)
-        harness.draw_differences(above, compared, measures, ablation.base, papers)
+        draw_differences(above, compared, measures, ablation.base, papers)
     curves = below.subplots()
     draw_curves(curves, results, ablation.equal == "time")
     handles, labels = curves.get_legend_handles_labels()
@@ -579,6 +648,36 @@ def plot(ablation, results):
     title = f"{ablation.about.capitalize()}; {seeds} seeds, bars: standard errors"
     figure.suptitle(title, fontsize=11)
     return figure
+
+
+def draw_differences(figure, compared, measures, base, papers):
+    """Draws the differences from the base with their standard errors.
+
+    Args:
+        figure: Part of a figure.
+        compared: What `compare_arms` returns.
+        measures: Dict of `Measure` by name, a panel for each.
+        base: str. Its arm has no row.
+        papers: Dict by measure of dicts by arm of the numbers of a paper, in its unit.
+    """
+    arms = [arm for arm in compared if arm != base]
+    panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    for axes, (name, measure) in zip(panels, measures.items(), strict=True):
+        axes.axvline(0, color="0.6", linewidth=1)
+        numbers = papers.get(name, {})
+        for y, arm in enumerate(arms):
+            if found := compared[arm].get(name):
+                x = measure.scale * found["difference"]
+                error = measure.scale * (found["standard_error"] or 0)
+                axes.errorbar(x, y, xerr=error, fmt="o", color="0.15", capsize=3)
+            if arm in numbers and base in numbers:
+                axes.plot(numbers[arm] - numbers[base], y, "D", color="0.15", mfc="w")
+        axes.set_title(measure.title + (" (◇ paper)" if numbers else ""), fontsize=9)
+        axes.set_xlabel(f"from {base}; {measure.better} is better", fontsize=9)
+        axes.grid(axis="x", color="0.9")
+        axes.margins(x=0.15)
+    panels[0].set_yticks(range(len(arms)), arms)
+    panels[0].set_ylim(max(1, len(arms)) - 0.5, -0.5)
 
 
 def draw_curves(axes, results, by_time):

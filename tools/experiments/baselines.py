@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Baselines without a neural network: TF-IDF with a linear model, and word search.
 
-As a script it measures TF-IDF and BM25 on rows of the task `embedding`.
+As a script it measures TF-IDF, BM25 and embedders on rows of the task `embedding`, or on
+SQuAD's questions, each of which is searched among all paragraphs.
 
-example:
+examples:
   tools/experiments/baselines.py STS-B/dev.csv
+  tools/experiments/baselines.py squad/dev-v1.1.json --embedders runs/embedder
 """
 
 import argparse
@@ -21,9 +23,13 @@ from sklearn.model_selection import GridSearchCV
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from albert_keras.converters import load_checkpoint
+from albert_keras.runs.inference import LoadedModel
+from albert_keras.system.files import read_json
 from albert_keras.tasks import TASKS, PreparedRows
 from albert_keras.tasks.embedding import RetrievalRows, retrieval_scores, search
 from albert_keras.tasks.metrics import spearman
+from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification.reading import LabelledTexts
 
 # Counts of one and two words, and of single Chinese characters.
@@ -131,14 +137,52 @@ def bm25(queries, documents):
     return counter.transform(queries).astype(float), counts.tocsr()
 
 
+def embedder_scores(name, rows):
+    """Returns the scores of an embedder's cosines.
+
+    Args:
+        name: Run or checkpoint; one without this head has the mean of its states.
+        rows: As for `word_baselines`.
+    """
+    model = load_checkpoint(name, head="text_embedding", tokenizer=name)
+    task = task_of(model)
+    return LoadedModel(task, model).predict_rows(task.prepare(rows), 64).score()
+
+
+def read_rows(path):
+    """Returns rows of the task `embedding`; questions and paragraphs of SQuAD's JSON."""
+    if not path.endswith(".json"):
+        return TASKS["embedding"].read(path)
+    paragraphs = [
+        paragraph
+        for article in read_json(path)["data"]
+        for paragraph in article["paragraphs"]
+    ]
+    queries, relevance = {}, {}
+    for number, paragraph in enumerate(paragraphs):
+        for row in paragraph["qas"]:
+            queries[row["id"]] = row["question"]
+            relevance[row["id"]] = {number: 1.0}
+    documents = {number: each["context"] for number, each in enumerate(paragraphs)}
+    return RetrievalRows(queries, documents, relevance)
+
+
 def main(argv=None):
-    """Prints the scores on a file of pairs."""
+    """Prints the scores on a file of rows."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("rows", help="table of pairs, or folder in BEIR's layout")
-    rows = TASKS["embedding"].read(parser.parse_args(argv).rows)
-    for name, scores in word_baselines(rows).items():
+    parser.add_argument(
+        "rows", help="table of pairs, folder in BEIR's layout, or SQuAD's JSON"
+    )
+    parser.add_argument(
+        "--embedders", nargs="+", default=[], help="runs, presets or checkpoints"
+    )
+    arguments = parser.parse_args(argv)
+    rows = read_rows(arguments.rows)
+    found = word_baselines(rows)
+    found |= {name: embedder_scores(name, rows) for name in arguments.embedders}
+    for name, scores in found.items():
         print(name, {score: round(value, 4) for score, value in scores.items()})
 
 

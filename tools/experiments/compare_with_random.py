@@ -5,8 +5,8 @@ Each task is fine-tuned from both with the same options and seeds, by `albert-ke
 finetune`. Of several learning rates, each start takes the one that is best on a tenth of
 the training rows, after training on the others. The output folder gets `table.md`, with
 the task's main metric on held-out rows for each seed, the same of TF-IDF with a linear
-model, and the commands; `results.json`; and a plot. When called again, it resumes. Words
-after `--` are passed to every `finetune`.
+model, and the commands; and `results.json`. When called again, it resumes. Words after
+`--` are passed to every `finetune`.
 
 example:
   tools/experiments/compare_with_random.py --checkpoint runs/base --output comparison \
@@ -26,17 +26,15 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras import cli
-from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.runs.finetuning_task import find_files
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import TASKS
 from tools.experiments.baselines import linear_baseline
-from tools.experiments.harness import write_results
+from tools.experiments.harness import markdown_table, write_results
 
-# Options of `finetune` for each kind of start, and its colour.
+# Options of `finetune` for each kind of start.
 STARTS = {"pretrained": [], "random": ["--random-weights"]}
-COLORS = {"pretrained": "tab:blue", "random": "tab:gray"}
 
 
 def main(argv=None):
@@ -58,7 +56,6 @@ def main(argv=None):
             }
         results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
         write_results(arguments.output, results, as_table(results))
-        plot(results, arguments.output / "comparison.png")
     print(as_table(results), end="")
 
 
@@ -165,41 +162,23 @@ def mean_of_tasks(tasks):
 
 def as_table(results):
     """Returns the comparison as Markdown, with the commands."""
-    lines = ["| task | metric | pretrained | random | gain | linear model |"]
-    lines.append("|" + " --- |" * 6)
-    commands = []
+    heads = ["task", "metric", "pretrained", "random", "gain", "linear model"]
+    rows, commands = [], []
     for name, task in results["tasks"].items():
-        cells = [" ".join(f"{100 * x:.1f}" for x in task[s]["scores"]) for s in STARTS]
-        gain = 100 * (task["pretrained"]["mean"] - task["random"]["mean"])
-        linear = "-" if task["linear"] is None else f"{100 * task['linear']:.1f}"
-        cells = [name, task["metric"], *cells, f"{gain:+.1f}", linear]
-        lines.append(f"| {' | '.join(cells)} |")
+        scores = [" ".join(map(percent, task[start]["scores"])) for start in STARTS]
+        linear = "-" if task["linear"] is None else percent(task["linear"])
+        gain = task["pretrained"]["mean"] - task["random"]["mean"]
+        rows.append([name, task["metric"], *scores, percent(gain, "+"), linear])
         commands += [task[start]["command"] for start in STARTS]
-    means = [100 * results["mean"][start] for start in STARTS]
-    cells = " | ".join(f"{mean:.1f}" for mean in means)
-    lines.append(f"| mean | | {cells} | {means[0] - means[1]:+.1f} | |")
-    return "\n".join([*lines, "", "```bash", *commands, "```", ""])
+    means = [results["mean"][start] for start in STARTS]
+    gain = percent(means[0] - means[1], "+")
+    rows.append(["mean", "", *map(percent, means), gain, ""])
+    table = markdown_table(heads, rows)
+    return "\n".join([table, "```bash", *commands, "```", ""])
 
 
-def plot(results, path):
-    """Draws two bars for each task, a dot for each seed, and the linear model's line."""
-    tasks = results["tasks"]
-    figure = new_figure(1.5 + len(tasks), 4)
-    axes = figure.subplots()
-    for place, task in enumerate(tasks.values()):
-        for shift, start in zip((-0.2, 0.2), STARTS, strict=True):
-            x, found = place + shift, task[start]
-            label = None if place else f"from {start} weights"
-            axes.bar(x, found["mean"], width=0.36, color=COLORS[start], label=label)
-            axes.plot([x] * len(found["scores"]), found["scores"], "k.")
-        if task["linear"] is not None:
-            ends, heights = [place - 0.4, place + 0.4], [task["linear"]] * 2
-            axes.plot(ends, heights, "k--", linewidth=1)
-    labels = [f"{name}\n{task['metric']}" for name, task in tasks.items()]
-    axes.set_xticks(range(len(labels)), labels, fontsize="small")
-    axes.set_ylabel("held-out score (dashed: TF-IDF and a linear model)")
-    figure.legend(loc="outside lower center")
-    finish_figure(figure, path)
+def percent(value, sign=""):
+    return f"{100 * value:{sign}.1f}"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ repeated. Differences from the base arm are paired by seed.
 """
 
 import concurrent.futures
-import dataclasses
 import itertools
 import json
 import os
@@ -14,6 +13,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
@@ -33,8 +33,7 @@ ONE_CORE = {
 ORDERS = ("sop", "ternary")
 
 
-@dataclasses.dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """A figure of the runs.
 
     Attributes:
@@ -56,55 +55,44 @@ NATS = {"better": "less", "scale": 1, "digits": 3, "unit": ""}
 # === Runs ===
 
 
-def run_on_one_core(words, log=None):
+def run_on_one_core(words, log):
     """Runs a command of the package in a process of its own; returns its output.
 
     Args:
         words: List, the command and its arguments.
-        log: Path of a file for its messages, or None for standard error.
+        log: Path of a file for its messages.
 
     Raises:
         subprocess.CalledProcessError: If the command fails.
     """
-    command = [sys.executable, "-P", "-m", "albert_keras", *map(str, words)]
     path = os.pathsep.join(map(os.path.abspath, sys.path))
-    environment = {**os.environ, **ONE_CORE, "PYTHONPATH": path}
-    options = {
-        "env": environment,
-        "stdout": subprocess.PIPE,
-        "text": True,
-        "check": True,
-    }
-    if log is None:
-        return subprocess.run(command, **options).stdout
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as file:
-        return subprocess.run(command, stderr=file, **options).stdout
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "albert_keras", *map(str, words)],
+            env={**os.environ, **ONE_CORE, "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            check=True,
+        ).stdout
 
 
-def seconds_per_step(words):
-    """Returns the measured core-seconds of a step of `pretrain`, for each phase."""
-    measured = json.loads(run_on_one_core([*words, "--dry-run", "--json"]))
-    phases = measured.get("phases", {"1": measured}).values()
-    return [phase["core_seconds_per_step"] for phase in phases]
-
-
-def measure_pretrained(run, data, *, pairs=True, config=None):
+def measure_pretrained(run, data, config):
     """Measures a pretraining run on held-out rows of any sentence task.
 
     Args:
         run: path of the run.
-        data: Held-out data, see `pretraining_validation_dataset`.
-        pairs: bool. Whether the rows are pairs in order or swapped, so that the accuracy
-            of their order is measured where the model learned it.
-        config: `PretrainingDataConfig` of a token store, or None for its own.
+        data: Held-out token store.
+        config: `PretrainingDataConfig` of its rows: single texts, or pairs in order or
+            swapped. The accuracy of their order is measured where the model learned it.
 
     Returns:
         Dict as of `PretrainingTask.evaluate`, with the accuracy of two classes.
     """
     trained = load_checkpoint(run)
     learned = read_json(run / "run.json")["examples"]["sentence_pairs"]
-    knows_order = pairs and learned in ORDERS
+    knows_order = config.sentence_pairs == "sop" and learned in ORDERS
     model = with_pair_classes(trained, 2 if knows_order else 0)
     if knows_order:
         kernel, bias = trained.pair_head.get_weights()
@@ -120,17 +108,15 @@ def with_pair_classes(trained, num_classes):
     return model
 
 
-def read_results(folder, config, arms):
-    """Returns the results of an earlier call, with place for all arms.
+def read_results(folder, config):
+    """Returns the results of an earlier call.
 
     Args:
         folder: path of the experiment.
         config: Dict of the options with which it may not differ.
-        arms: Names of arms.
 
-    Returns:
-        Dict with `config`; `phases`, a dict by arm; `runs`, a dict by arm of dicts by
-        seed of dicts of figures.
+    Raises:
+        SystemExit: If the experiment began with other options.
     """
     file, config = folder / "results.json", json.loads(json.dumps(config))
     results = read_json(file) if file.exists() else {"config": config}
@@ -139,9 +125,6 @@ def read_results(folder, config, arms):
             "An experiment is resumed with the options that it began with. Received: "
             f"{config} for {file} with {results['config']}."
         )
-    results.setdefault("phases", {})
-    for arm in arms:
-        results.setdefault("runs", {}).setdefault(arm, {})
     return results
 
 
@@ -196,28 +179,20 @@ def compare_arms(runs, measures, base):
     >>> compare_arms(runs, ["loss"], "base")["wide"]["loss"]
     {'mean': 4.75, 'difference': -0.75, 'standard_error': 0.25}
     """
-    compared = {}
-    for arm in runs:
-        compared[arm] = {"seeds": len(runs[arm])}
-        for measure in measures:
-            differences = paired_differences(runs, measure, arm, base)
-            if differences:
-                own = [run[measure] for run in runs[arm].values() if measure in run]
-                compared[arm][measure] = {
-                    "mean": statistics.mean(own),
-                    "difference": statistics.mean(differences),
-                    "standard_error": standard_error(differences),
-                }
+    compared = {arm: {"seeds": len(runs[arm])} for arm in runs}
+    for arm, measure in itertools.product(runs, measures):
+        own, of_base = (
+            {seed: run[measure] for seed, run in runs[name].items() if measure in run}
+            for name in (arm, base)
+        )
+        differences = [own[seed] - of_base[seed] for seed in own if seed in of_base]
+        if differences:
+            compared[arm][measure] = {
+                "mean": statistics.mean(own.values()),
+                "difference": statistics.mean(differences),
+                "standard_error": standard_error(differences),
+            }
     return compared
-
-
-def paired_differences(runs, measure, arm, base):
-    """Returns the differences of two arms, one for each seed that both have."""
-    of_arm, of_base = (
-        {seed: run[measure] for seed, run in runs[name].items() if measure in run}
-        for name in (arm, base)
-    )
-    return [of_arm[seed] - of_base[seed] for seed in sorted({*of_arm} & {*of_base})]
 
 
 def standard_error(values):
@@ -253,7 +228,7 @@ def found_measures(compared, measures):
     return {name: measure for name, measure in measures.items() if name in names}
 
 
-def as_table(compared, measures, columns):
+def arms_table(compared, measures, columns):
     """Returns the comparison as Markdown, a row for each arm.
 
     Args:
@@ -266,15 +241,22 @@ def as_table(compared, measures, columns):
     heads = ["arm", *columns, "seeds"]
     for measure in found.values():
         heads += [measure.title, "difference"]
-    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+    rows = []
     for arm in next(iter(columns.values())):
         of_arm = compared.get(arm, {})
         cells = [arm, *(str(column.get(arm, "-")) for column in columns.values())]
         cells.append(str(of_arm.get("seeds", "-")))
         for name, measure in found.items():
             cells += describe_difference(of_arm.get(name), measure)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return markdown_table(heads, rows)
+
+
+def markdown_table(heads, rows):
+    """Returns a table in Markdown, of lists of cells."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return table.replace("|  |", "| |")
 
 
 def write_results(folder, results, table):
@@ -282,33 +264,3 @@ def write_results(folder, results, table):
     write_json(folder / "results.json", results)
     with atomic_path(folder / "table.md") as path:
         path.write_text(table, "utf-8")
-
-
-def draw_differences(figure, compared, measures, base, others=None):
-    """Draws the differences from the base with their standard errors.
-
-    Args:
-        figure: Figure or part of one.
-        compared: What `compare_arms` returns.
-        measures: Dict of `Measure` by name, a panel for each.
-        base: str. Its arm has no row.
-        others: Dict by measure of dicts by arm of the numbers of a paper, in its unit.
-    """
-    arms = [arm for arm in compared if arm != base]
-    panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
-    for axes, (name, measure) in zip(panels, measures.items(), strict=True):
-        axes.axvline(0, color="0.6", linewidth=1)
-        numbers = (others or {}).get(name, {})
-        for y, arm in enumerate(arms):
-            if found := compared[arm].get(name):
-                x = measure.scale * found["difference"]
-                error = measure.scale * (found["standard_error"] or 0)
-                axes.errorbar(x, y, xerr=error, fmt="o", color="0.15", capsize=3)
-            if arm in numbers and base in numbers:
-                axes.plot(numbers[arm] - numbers[base], y, "D", color="0.15", mfc="w")
-        axes.set_title(measure.title + (" (◇ paper)" if numbers else ""), fontsize=9)
-        axes.set_xlabel(f"from {base}; {measure.better} is better", fontsize=9)
-        axes.grid(axis="x", color="0.9")
-        axes.margins(x=0.15)
-    panels[0].set_yticks(range(len(arms)), arms)
-    panels[0].set_ylim(max(1, len(arms)) - 0.5, -0.5)

@@ -1,0 +1,238 @@
+"""Cases of both kinds: commands that read damaged files, or have a bad option.
+
+A command works, or it refuses in one line (wrong usage in two) and has then written
+nothing; both in time that does not depend on what a file says, and in memory of the order
+of its size.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from typing import NamedTuple
+
+from albert_keras import cli
+from tools.torture_cases import materials, trial
+from tools.torture_cases.materials import PREPARE, RECORDS, SHAPE
+from tools.torture_cases.mutations import FOUND, damage
+
+# === Damaged files ===
+
+_CONVERT = "convert input --output output"
+_TOKENIZER = f"prepare-data m/corpus.txt --tokenizer input --output output {PREPARE}"
+_TEXT = f"prepare-data input --tokenizer m/vocabulary.model --output output {PREPARE}"
+_FINETUNE = (
+    "finetune --task text-classification --checkpoint m/pretrained --run output "
+    "--num-steps 1 --batch-size 3 --sequence-length 16 --train input/"
+)
+_PREDICT = "predict input{} text --output output.csv"
+
+# A whole input, which is copied to `input`; the command that reads it; and the files that
+# are damaged.
+FORMATS = {
+    "google": ("google", _CONVERT, "*"),
+    "safetensors": ("huggingface", _CONVERT, "*.safetensors"),
+    "config": ("huggingface", _CONVERT, "config.json"),
+    "pytorch": ("pytorch", _CONVERT, "*.bin"),
+    "keras_hub": ("keras_hub", _CONVERT, "*.*"),
+    "preset": ("preset", _CONVERT, "*.*"),
+    "model": ("vocabulary.model", f"{_TOKENIZER} {RECORDS}", "*"),
+    "vocab": ("vocab.txt", _TOKENIZER, "*"),
+    "tokenizer": ("preset", _TOKENIZER, "tokenizer.json"),
+    "saved_model": ("saved_model", _PREDICT.format(""), "**/*"),
+    "tflite": ("model.tflite", _PREDICT.format("/model.tflite"), "*"),
+    "records": ("records", "evaluate m/pretrained --data input", "*.*"),
+    "tokens": ("tokens", "evaluate m/pretrained --data input", "*.*"),
+    "run": ("classifier", _PREDICT.format(""), "*.json"),
+    "resumed": (
+        "pretrained",
+        "pretrain --data m/tokens --tokenizer m/vocabulary.model --run input "
+        f"{SHAPE} --batch-size 3 --num-steps 3",
+        "checkpoints/*",
+    ),
+    "csv": ("rows.csv", f"{_FINETUNE}rows.csv", "*"),
+    "tsv": ("rows.tsv", f"{_FINETUNE}rows.tsv", "*"),
+    "jsonl": ("rows.jsonl", f"{_FINETUNE}rows.jsonl", "*"),
+    "corpus": ("corpus.txt", _TEXT, "*"),
+    "documents": ("documents.jsonl", _TEXT, "*"),
+}
+
+
+def damage_input(name, by_hand, chance, inputs, folder):
+    """Copies an input with a damaged file; returns the words of its command."""
+    source, command, pattern = FORMATS[name]
+    inputs.link(folder, command)
+    source, copy = inputs.path(source), folder / "input"
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    else:
+        copy.mkdir()
+        shutil.copy(source, copy)
+    if by_hand:
+        file, *keys, value = by_hand
+        content = tree = json.loads((copy / file).read_text("utf-8"))
+        for key in keys[:-1]:
+            tree = tree[key]
+        tree[keys[-1]] = value
+        (copy / file).write_text(json.dumps(content), "utf-8")
+    else:
+        files = sorted(path for path in copy.glob(pattern) if path.is_file())
+        damage(chance.choice(files), chance)
+    return command.split()
+
+
+# === Bad options ===
+
+# A whole command line of each command, in a folder with `m`, a link to the materials:
+# those that make materials, and some that only read them.
+COMMANDS = {
+    **{
+        command.split()[0]: command.replace(f"m/{name}", "output")
+        for name, command in materials.COMMANDS.items()
+    },
+    "evaluate": "evaluate m/classifier --data m/rows.tsv --report output",
+    "predict": "predict m/classifier text --output output.csv",
+    "analyze": "analyze parameters --preset albert_test",
+}
+# They say how long to work, and may be great.
+LENGTHS = {"num_steps", "num_epochs", "seeds", "pretraining_steps"}
+WORDS = (
+    *("", " ", "x", "-", "--", "=", "x" * 5000, "é中🙂", "\udcff", "a\nb", "%s{0}"),
+    *("absent", "absent/absent", "m", "m/corpus.txt", ".", ".."),
+    *("/dev/null", "~", "\x1b[31m", "$(id)", "None", "-1", "hf://x"),
+)
+NUMBERS = (
+    *("", "x", "1.5", "-1", "0", "1", "1e3", "nan", "inf", "-inf", "1e400", "0x10"),
+    *("-0.0", "1e-300", "0.5", "9" * 400, "1,5", "٣", " 3 ", "1_0", "\udcff"),
+)
+GREAT = ("100000", "2147483648", "99999999999999999999")
+# Outputs that cannot be written.
+OUTPUTS = {
+    **dict.fromkeys(("train-vocabulary", "prepare-data", "convert"), "--output"),
+    **dict.fromkeys(("export", "predict"), "--output"),
+    **dict.fromkeys(("pretrain", "finetune"), "--run"),
+    "evaluate": "--report",
+}
+PLACES = ("/", "fifo", "/dev/null/absent", "m/corpus.txt/absent")
+
+
+def with_bad_option(name, by_hand, chance, inputs, folder):
+    """Returns a command's words with a bad value, or without a word."""
+    inputs.link(folder, COMMANDS[name])
+    os.mkfifo(folder / "fifo")
+    # The command does not run as root.
+    folder.chmod(0o777)
+    words = COMMANDS[name].split()
+    if by_hand:
+        return words + by_hand
+    if chance.random() < 0.05 and len(words) > 1:
+        del words[chance.randrange(1, len(words))]
+        return words
+    _, parser = cli.make_parsers(words[:1])
+    left_out = ("help", "json", "traceback", "verbose", "offline")
+    action = chance.choice(
+        [
+            action
+            for action in parser._actions
+            if action.help != argparse.SUPPRESS and action.dest not in left_out
+        ]
+    )
+    if action.nargs == 0:
+        return [*words, action.option_strings[0]]
+    is_number = action.type not in (None, str) and action.type.__name__ != "str"
+    values = [*(NUMBERS if is_number else WORDS), *(action.choices or ())]
+    if is_number and action.dest not in LENGTHS:
+        values += GREAT
+    value = chance.choice(values)
+    if action.option_strings:
+        return [*words, action.option_strings[0], value]
+    return [words[0], value, *words[2:]]
+
+
+# === Both ===
+
+
+class Kind(NamedTuple):
+    """A kind of cases.
+
+    Attributes:
+        groups: Names of the groups of cases.
+        found: Dict by `GROUP:NAME` of cases that were found by hand. Each must be
+            refused.
+        prepare: Function of group, case of `found` or None, `random.Random`, `Materials`
+            and a new folder, that returns the words of a command.
+        as_nobody: bool. Whether root's command runs as a user without rights.
+    """
+
+    groups: tuple
+    found: dict
+    prepare: Callable
+    as_nobody: bool
+
+
+KINDS = {
+    "files": Kind((*FORMATS,), FOUND, damage_input, as_nobody=False),
+    "options": Kind(
+        (*COMMANDS,),
+        {
+            f"{command}:{place}": [option, place]
+            for command, option in OUTPUTS.items()
+            for place in PLACES
+        },
+        with_bad_option,
+        # A path may be anywhere.
+        as_nobody=True,
+    ),
+}
+
+
+def names(kind, count, seed):
+    """Returns the names of cases: first those found by hand, then those of seeds."""
+    groups = KINDS[kind].groups
+    seeds = (f"{groups[n % len(groups)]}:{seed}-{n}" for n in range(count))
+    return [f"{kind}:{name}" for name in (*KINDS[kind].found, *seeds)][:count]
+
+
+def run(case, inputs, folder):
+    """Runs a case; returns the words of its command and what is wrong.
+
+    Args:
+        case: str, as of `names`.
+        inputs: `Materials`.
+        folder: path. A new folder for the case.
+
+    Returns:
+        Tuple of the words and a list of complaints.
+    """
+    name, group, seed = case.split(":")
+    kind = KINDS[name]
+    by_hand = kind.found.get(f"{group}:{seed}")
+    words = kind.prepare(group, by_hand, random.Random(case), inputs, folder)
+    num_bytes = sum(size for _, size, _ in state_of(folder / "input"))
+    before = state_of(folder)
+    outcome = trial.run(words, folder, kind.as_nobody)
+    complaints = [*trial.complaints(outcome, num_bytes)]
+    if by_hand and outcome.status == 0:
+        complaints.append("was accepted, and must be refused")
+    changed = {path for path, *_ in state_of(folder) ^ before}
+    # A run is resumed in its folder.
+    changed = {path for path in changed if not path.startswith("input")}
+    if outcome.status == 0:
+        changed = {path for path in changed if path.startswith(".")}
+    if changed:
+        complaints.append(f"left {', '.join(sorted(changed))}")
+    return words, complaints
+
+
+def state_of(folder):
+    """Returns path, size and time of all files, and where links lead."""
+    found = set()
+    for root, folders, files in os.walk(folder, followlinks=True):
+        for name in (*folders, *files):
+            path = os.path.join(root, name)
+            status = os.lstat(path)
+            name = os.path.relpath(path, folder)
+            found.add((name, status.st_size, status.st_mtime_ns))
+    return found
