@@ -9,6 +9,8 @@ import argparse
 import re
 import textwrap
 
+from tools.tables import markdown_table
+
 
 def on_page_markdown(markdown, page, config, files):
     """Replaces the names in braces by their tables."""
@@ -30,15 +32,14 @@ def commands():
         parts += [f"## {name}", f"{summary[0].upper()}{summary[1:]}."]
         parts += [f"```text\n{parser.usage}\n```", *_description(parser.description)]
         for group in parser._action_groups:
-            rows = [_option(action) for action in group._group_actions]
-            if rows := [row for row in rows if row]:
-                table = "\n".join(["| option | meaning |", "| --- | --- |", *rows])
-                if group.title in ("options", "positional arguments"):
-                    parts.append(table)
-                else:
-                    # Folded: a page has 300 options.
-                    folded = textwrap.indent(table, "    ")
-                    parts.append(f'??? note "{group.title.capitalize()}"\n\n{folded}')
+            if not (rows := [*filter(None, map(_option, group._group_actions))]):
+                continue
+            table = markdown_table(["option", "meaning"], rows)
+            if group.title not in ("options", "positional arguments"):
+                # Folded: a page has 300 options.
+                folded = textwrap.indent(table, "    ")
+                table = f'??? note "{group.title.capitalize()}"\n\n{folded}'
+            parts.append(table)
     return "\n\n".join(parts)
 
 
@@ -68,52 +69,65 @@ def _option(action):
     if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
         return None
     names = " ".join(f"`{flag}`" for flag in action.option_strings)
-    names = names or f"`{action.metavar or action.dest}`"
     about = (action.help or "").replace("%%", "%").replace("|", "\\|")
+    about = _as_markdown(about)
     if action.choices:
         known = ", ".join(f"`{choice}`" for choice in action.choices)
-        return f"| {names} | {_as_markdown(about)}<br>One of {known}. |"
-    return f"| {names} | {_as_markdown(about)} |"
+        about += f"<br>One of {known}."
+    return [names or f"`{action.metavar or action.dest}`", about]
+
+
+def table(head, named, columns):
+    """Returns a table of objects by name; `columns` has a function of each by title."""
+    rows = [
+        [f"`{name}`", *(make(each) for make in columns.values())]
+        for name, each in named.items()
+    ]
+    return markdown_table([head, *columns], rows)
 
 
 def recipes():
     """Returns a table of the recipes of pretraining."""
     from albert_keras.pretraining import RECIPES
 
-    lines = [
-        "| recipe | model | optimizer, rate | batch | steps | text | measured |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, recipe in RECIPES.items():
+    def steps(recipe):
         phases = f" in {len(recipe.phases)} phases" if recipe.phases else ""
-        batch = " and ".join(f"{size:,}" for size in dict.fromkeys(recipe.batch_sizes))
-        lines.append(
-            f"| `{name}` | {recipe.preset} | {recipe.optimizer}, "
-            f"{recipe.learning_rate:.3g} | {batch} | {recipe.num_steps:,}{phases} | "
-            f"{recipe.text} | {recipe.measured or 'no'} |"
-        )
-    return "\n".join(lines)
+        return f"{recipe.num_steps:,}{phases}"
+
+    columns = {
+        "model": lambda r: r.preset,
+        "optimizer, rate": lambda r: f"{r.optimizer}, {r.learning_rate:.3g}",
+        "batch": lambda r: " and ".join(f"{n:,}" for n in dict.fromkeys(r.batch_sizes)),
+        "steps": steps,
+        "text": lambda r: r.text,
+        "measured": lambda r: r.measured or "no",
+    }
+    return table("recipe", RECIPES, columns)
 
 
 def tasks():
     """Returns a table of the tasks and their recipes."""
     from albert_keras.tasks import TASKS
 
-    lines = [
-        "| task | learning rate | batch | steps | warm-up | length | starts from |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, task in TASKS.items():
-        recipe = task.recipe
-        steps = f"{recipe.num_epochs} epochs"
-        if recipe.num_steps:
-            steps = f"{recipe.num_steps:,}"
-        warmup = "6 %" if recipe.warmup_steps is None else f"{recipe.warmup_steps:,}"
-        lines.append(
-            f"| `{name}` | {recipe.learning_rate:g} | {recipe.batch_size} | {steps} | "
-            f"{warmup} | {recipe.sequence_length} | {recipe.starts_from or ''} |"
+    def steps(recipe):
+        return (
+            f"{recipe.num_steps:,}"
+            if recipe.num_steps
+            else f"{recipe.num_epochs} epochs"
         )
-    return "\n".join(lines)
+
+    def warmup(recipe):
+        return "6 %" if recipe.warmup_steps is None else f"{recipe.warmup_steps:,}"
+
+    columns = {
+        "learning rate": lambda r: f"{r.learning_rate:g}",
+        "batch": lambda r: str(r.batch_size),
+        "steps": steps,
+        "warm-up": warmup,
+        "length": lambda r: str(r.sequence_length),
+        "starts from": lambda r: r.starts_from or "",
+    }
+    return table("task", {name: task.recipe for name, task in TASKS.items()}, columns)
 
 
 def sizes():
@@ -121,14 +135,12 @@ def sizes():
     from albert_keras.analysis import count_parameters
     from albert_keras.config import PRESETS
 
-    lines = [
-        "| preset | layers | width | heads | embedding | vocabulary | parameters |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, config in PRESETS.items():
-        lines.append(
-            f"| `{name}` | {config.num_layers} | {config.hidden_dim:,} | "
-            f"{config.num_heads} | {config.embedding_dim} | "
-            f"{config.vocabulary_size:,} | {count_parameters(config):,} |"
-        )
-    return "\n".join(lines)
+    columns = {
+        "layers": lambda c: str(c.num_layers),
+        "width": lambda c: f"{c.hidden_dim:,}",
+        "heads": lambda c: str(c.num_heads),
+        "embedding": lambda c: str(c.embedding_dim),
+        "vocabulary": lambda c: f"{c.vocabulary_size:,}",
+        "parameters": lambda c: f"{count_parameters(c):,}",
+    }
+    return table("preset", PRESETS, columns)

@@ -10,6 +10,8 @@ import re
 
 import griffe
 
+from tools.tables import markdown_table
+
 # Position of the default among the arguments of the functions that declare fields.
 DEFAULTS = {"option": 1, "_count": 2}
 DOCTEST = re.compile(r"^>>> .*(?:\n(?!\s*$).+)*", re.M)
@@ -42,12 +44,12 @@ class Docstrings(griffe.Extension):
     def on_class_members(self, *, node, cls, **kwargs):
         """Adds a table of the options to the docstring of a class."""
         rows = [
-            f"| `{name}` | {help_text} |"
+            [f"`{name}`", help_text]
             for name, member in cls.members.items()
             for help_text, _ in filter(None, [member.extra.get("option")])
         ]
         if rows and cls.docstring:
-            table = "\n".join(["| field | meaning |", "| --- | --- |", *rows])
+            table = markdown_table(["field", "meaning"], rows)
             cls.docstring.value = f"{cls.docstring.value}\n\n{table}"
 
 

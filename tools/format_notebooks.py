@@ -7,9 +7,9 @@ example:
   python tools/format_notebooks.py colab/*.ipynb
 """
 
-import argparse
 import json
 import pathlib
+import sys
 
 # Fields that are kept; what editors add is dropped.
 METADATA = ("accelerator", "colab", "kernelspec")
@@ -53,12 +53,9 @@ def canonical_cell(cell):
     return formatted
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("notebooks", nargs="+", type=pathlib.Path)
-    for path in parser.parse_args().notebooks:
+def main(paths):
+    """Formats files in place."""
+    for path in map(pathlib.Path, paths):
         text = path.read_text("utf-8")
         if (formatted := canonical(text, path.name)) != text:
             path.write_text(formatted, "utf-8")
@@ -66,4 +63,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -9,7 +9,6 @@ example:
   tools/graft_backbone.py saved_models/albert_mini_en run/answers grafted
 """
 
-import argparse
 import pathlib
 import shutil
 import sys
@@ -17,13 +16,12 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.converters import change_architecture, load_checkpoint
+from tools.parser import new_parser
 
 
 def main(argv=None):
     """Writes the checkpoint."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("shipped", type=pathlib.Path, help="folder of `ship_model.py`")
     parser.add_argument("run", help="run of `finetune` from this model")
     parser.add_argument("output", type=pathlib.Path, help="folder")

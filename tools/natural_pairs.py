@@ -15,8 +15,9 @@ example:
   albert-keras finetune --task pair-regression --train pairs/overlap.csv ...
 """
 
-import argparse
+import bisect
 import csv
+import functools
 import json
 import pathlib
 import random
@@ -28,8 +29,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from albert_keras.tasks import TASKS
 from albert_keras.text.sentences import split_sentences
 from tools.experiments.baselines import WORDS
+from tools.parser import new_parser
 
 # Shares of the words that a copy misses, and how often its halves are swapped.
 MISSING, SWAPPED = (0.1, 0.2, 0.3, 0.5), 0.4
@@ -40,9 +43,7 @@ HIGHEST = 5
 
 def main(argv=None):
     """Writes the three files."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("texts", nargs="+", type=pathlib.Path, help="JSON lines")
     parser.add_argument(
         "--questions", type=pathlib.Path, required=True, help="SQuAD's JSON"
@@ -84,31 +85,28 @@ def is_prose(sentence):
 def read_questions(path):
     """Returns pairs of a question with its sentence, another one, and its paragraph."""
     answers, others, paragraphs = [], [], []
-    articles = json.loads(path.read_text("utf-8"))["data"]
-    for paragraph in (x for article in articles for x in article["paragraphs"]):
-        context = paragraph["context"]
-        sentences = split_sentences(context)
-        begins = find_begins(context, sentences)
-        for row in paragraph["qas"]:
-            question = row["question"].strip()
-            paragraphs.append((question, context))
-            answer = row["answers"][0]["answer_start"]
-            place = int(np.searchsorted(begins, answer, side="right")) - 1
-            rest = sentences[:place] + sentences[place + 1 :]
-            if rest and random.random() < 0.5:
-                others.append((question, random.choice(rest)))
-            else:
-                answers.append((question, sentences[place]))
+    for row in TASKS["squad"].read(path):
+        question = row.question.strip()
+        paragraphs.append((question, row.context))
+        sentences, begins = sentences_of(row.context)
+        _, start = row.answers[0]
+        place = bisect.bisect(begins, start) - 1
+        rest = sentences[:place] + sentences[place + 1 :]
+        if rest and random.random() < 0.5:
+            others.append((question, random.choice(rest)))
+        else:
+            answers.append((question, sentences[place]))
     return answers, others, paragraphs
 
 
-def find_begins(context, sentences):
-    """Returns the places where the sentences of a paragraph begin."""
-    begins, place = [], 0
+@functools.cache
+def sentences_of(context):
+    """Returns the sentences of a paragraph, and the places where they begin."""
+    sentences, begins, place = split_sentences(context), [], 0
     for sentence in sentences:
         begins.append(context.index(sentence, place))
         place = begins[-1] + len(sentence)
-    return begins
+    return sentences, begins
 
 
 def copy_with_gaps(sentence):

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Measures n-gram baselines of masked words, to compare the loss of a run with.
 
-They are counted in the data that the run was trained on. Prints the scores of a file that
-`evaluate RUN --data DATA --json` made, with `unigram_loss` and `trigram_loss`.
+They are counted in the token store that the run was trained on. Prints the scores of a
+file that `evaluate RUN --data DATA --json` made, with `unigram_loss` and `trigram_loss`.
 
 example:
   tools/ngram_baselines.py runs/base --data records_held --scores held.json
 """
 
-import argparse
 import json
 import pathlib
 import sys
@@ -25,13 +24,12 @@ from albert_keras.runs import RunFolder
 from albert_keras.system.files import read_json
 from albert_keras.system.storage import to_path
 from albert_keras.tokenizers import load_tokenizer
+from tools.parser import new_parser
 
 
 def main(argv=None):
     """Prints the scores with the baselines."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("run", help="run of `pretrain`")
     parser.add_argument("--data", required=True, help="held-out data")
     parser.add_argument("--scores", help="file of scores (default: none)")
@@ -52,7 +50,7 @@ def unigram_loss(train_source, source, tokenizer):
     examples are so short that long words are seldom masked.
 
     Args:
-        train_source: str or path of the token store or records to count tokens in.
+        train_source: str or path of the token store to count tokens in.
         source: Data whose masked tokens are predicted, see
             `pretraining_validation_dataset`.
         tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
@@ -76,10 +74,8 @@ def trigram_loss(train_source, source, tokenizer):
 
     The context is the corrupted input to the left, as the model sees it. A context is
     shortened to the right of a special token, mostly `[MASK]`, and if it does not occur
-    in the training text. N-grams cross sentence ends but not document ends, nor segment
-    ends in records, whose text is restored. Records repeat a text `dupe_factor` times;
-    their counts are divided by it. Of the training text only n-grams with a context of
-    the predicted data are in memory.
+    in the training text. N-grams cross sentence ends but not document ends. Of the
+    training text only n-grams with a context of the predicted data are in memory.
 
     Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
     stochastic language modelling.
@@ -107,10 +103,8 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
             codes = _ngrams_of(token_ids, order, is_special)
             ngrams.append(codes[np.isin(codes // vocabulary_size, known)])
     probabilities = np.full(targets.shape[1], 1 / (~is_special).sum())
-    repetitions = _repetitions(train_source)
     for ngrams, rows, codes in zip(kept, has_context, asked, strict=True):
         known, counts = np.unique(np.concatenate(ngrams), return_counts=True)
-        counts = np.maximum(np.rint(counts / repetitions), 1)
         lower = probabilities[rows]
         probabilities[rows] = _interpolate(known, counts, codes, lower, vocabulary_size)
     return float(-np.log(probabilities).mean())
@@ -119,45 +113,25 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
 def _masked_ngrams(source, order):
     """Returns masked tokens and the visible ones before, `(order, num_predictions)`."""
     found = []
-    for visible, rows, columns, targets in _predictions(source):
-        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
-        before = [visible[rows, columns - back] for back in range(order - 1, 0, -1)]
-        found.append([*before, targets])
-    return np.concatenate(found, axis=1)
-
-
-def _predictions(source):
-    """Yields, by batch, token ids, and rows, columns and targets of the masked ones."""
     for batch in pretraining_validation_dataset(source, 256, sentence_pairs=False):
         features, labels, weights = tree.map_structure(np.array, batch)
         rows, places = np.nonzero(weights["mlm_logits"])
         columns = features["mask_positions"][rows, places]
+        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
+        before = columns - np.arange(order - 1, 0, -1)[:, None]
         targets = labels["mlm_logits"][rows, places]
-        yield features["token_ids"], rows, columns, targets
+        found.append([*features["token_ids"][rows, before], targets])
+    return np.concatenate(found, axis=1)
 
 
 def _training_texts(source, tokenizer):
-    """Yields token ids; documents (in records, segments) are separated by [SEP]."""
-    description = read_description(source) or {}
-    if description.get("kind") != "tokens":
-        for token_ids, rows, columns, targets in _predictions(source):
-            token_ids[rows, columns] = targets
-            yield token_ids.ravel()
-        return
-    for name, blocks in description["shards"].items():
+    """Yields token ids, in which documents are separated by [SEP]."""
+    for name, blocks in read_description(source)["shards"].items():
         for block in blocks:
             documents = read_block(to_path(source) / name, block)
             token_ids, _ = split_marks(documents.marked_ids)
             ends = documents.sentence_offsets[documents.document_offsets[1:]]
             yield np.insert(token_ids, ends, tokenizer.sep_token_id)
-
-
-def _repetitions(source):
-    """Returns how often the data repeat each text."""
-    description = read_description(source) or {}
-    if description.get("kind") == "tokens":
-        return 1
-    return description.get("config", {}).get("dupe_factor", 1)
 
 
 def _ngrams_of(token_ids, order, is_special):

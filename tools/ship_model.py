@@ -14,7 +14,6 @@ examples:
   tools/ship_model.py albert_nano_en --comparisons sst2/results.json tasks/results.json
 """
 
-import argparse
 import hashlib
 import json
 import pathlib
@@ -46,6 +45,7 @@ from albert_keras.system.files import (  # noqa: E402
 )
 from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
 from tools.experiments.compare_with_random import as_table, mean_of_tasks  # noqa: E402
+from tools.parser import new_parser  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
@@ -77,9 +77,7 @@ def main(argv=None):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("name", choices=sorted(DESCRIPTIONS))
     files = {"type": pathlib.Path, "metavar": "FILE"}
     parser.add_argument("--run", type=pathlib.Path, help="run of `pretrain`")
@@ -124,19 +122,23 @@ def copy_run(run, folder, name):
         plot_learning_curve(drawn, folder / "learning_curve.png")
 
 
-def read_whole_log(folder):
-    """Returns the entries of a log, after those of the training before its run."""
-    log = folder / "log.jsonl"
+def whole_training(run):
+    """Returns the folders of a training, the oldest first: runs, or a shipped model."""
+    earlier = training_before(run)
+    return [*(whole_training(earlier) if earlier else ()), run]
+
+
+def read_whole_log(run):
+    """Returns the log of a whole training; steps and seconds go on in later runs."""
     entries = []
-    if log.exists():
-        entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-    earlier = training_before(folder)
-    before = read_whole_log(earlier) if earlier else []
-    if before:
-        for name in ("step", "seconds"):
-            last = before[-1][name]
-            entries = [{**entry, name: entry[name] + last} for entry in entries]
-    return before + entries
+    for folder in whole_training(run):
+        log = folder / "log.jsonl"
+        lines = log.read_text("utf-8").splitlines() if log.exists() else ()
+        before = entries[-1] if entries else {"step": 0, "seconds": 0}
+        for entry in map(json.loads, lines):
+            sums = {name: entry[name] + before[name] for name in ("step", "seconds")}
+            entries.append(entry | sums)
+    return entries
 
 
 def training_before(folder):
@@ -183,7 +185,7 @@ def collect_run(arguments):
             "with_heads": sum(parameter_table(config).values()),
         },
         "sources": count_sources(arguments.text),
-        "pretraining": {"note": arguments.note, **collect_pretraining(run)},
+        "pretraining": {"note": arguments.note, **collect_training(run)},
     }
 
 
@@ -217,6 +219,24 @@ def count_sources(folder):
     return {"counts": counts, "table": "\n".join(rows)}
 
 
+def collect_training(run):
+    """Returns the figures of the pretraining of a run, and of all runs before it."""
+    figures = [
+        collect_pretraining(folder)
+        if (folder / "run.json").exists()
+        else read_json(folder / "results.json")["pretraining"]
+        for folder in whole_training(run)
+    ]
+    texts = {
+        name: "\n".join(each[name] for each in figures)
+        for name in ("schedule", "table", "commands")
+    }
+    numbers = ("num_positions", "num_epochs")
+    sums = {name: sum(each[name] for each in figures) for name in numbers}
+    times = PAPER_POSITIONS / sums["num_positions"]
+    return {**figures[-1], **texts, **sums, "times_less_than_the_paper": times}
+
+
 def collect_pretraining(run):
     """Returns the options, phases and totals of a run; positions include padding."""
     description = RunFolder(run).read()
@@ -229,7 +249,7 @@ def collect_pretraining(run):
     rows = [phase_as_row(phase, examples) for phase in phases]
     num_positions = sum(row.pop("positions") for row in rows)
     corpus_tokens = data["report"]["num_corpus_tokens"]
-    pretraining = {
+    return {
         "arguments": arguments,
         "examples": examples,
         "schedule": (
@@ -244,30 +264,6 @@ def collect_pretraining(run):
         "num_positions": num_positions,
         "num_epochs": num_positions / corpus_tokens,
     }
-    earlier = training_before(run)
-    if earlier:
-        pretraining = continued(figures_of(earlier), pretraining)
-    total = pretraining["num_positions"]
-    return {**pretraining, "times_less_than_the_paper": PAPER_POSITIONS / total}
-
-
-def figures_of(folder):
-    """Returns the figures of the pretraining of a run or of a shipped model."""
-    if (folder / "run.json").exists():
-        return collect_pretraining(folder)
-    return read_json(folder / "results.json")["pretraining"]
-
-
-def continued(earlier, later):
-    """Returns the figures of a training and of the earlier one that it began with."""
-    texts = {
-        name: f"{earlier[name]}\n{later[name]}"
-        for name in ("schedule", "table", "commands")
-    }
-    numbers = {
-        name: earlier[name] + later[name] for name in ("num_positions", "num_epochs")
-    }
-    return {**later, **texts, **numbers}
 
 
 def phase_as_row(phase, examples):

@@ -13,7 +13,6 @@ examples:
   tools/torture.py --only files:pytorch:0-1234 --folder /tmp/torture
 """
 
-import argparse
 import collections
 import pathlib
 import random
@@ -24,6 +23,8 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from tools.parser import new_parser
 
 
 def main(argv=None):
@@ -69,9 +70,7 @@ def main(argv=None):
 
 def parse(argv):
     """Returns the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
     for kind, count in (("files", 2000), ("options", 500)):
         about = f"number of cases (default: {count})"

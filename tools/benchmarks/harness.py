@@ -6,7 +6,6 @@ busy machine slows all of them. Factors are computed within a round; medians ove
 rounds are printed, with the peak memory of each process.
 """
 
-import argparse
 import importlib
 import importlib.util
 import json
@@ -26,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from albert_keras.system.processor import ENVIRONMENT  # noqa: E402
+from tools.parser import new_parser  # noqa: E402
 
 
 class Contender(NamedTuple):
@@ -50,9 +50,7 @@ def make_parser(description, contenders):
         description: str. The docstring of the benchmark.
         contenders: Dict of `Contender` by name, the baseline first.
     """
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(description)
     parser.add_argument(
         "--only",
         nargs="+",

@@ -13,7 +13,6 @@ example:
       --output pareto.json --plot pareto.png
 """
 
-import argparse
 import functools
 import pathlib
 import sys
@@ -37,6 +36,7 @@ from albert_keras.system.files import write_json
 from albert_keras.tasks import PreparedRows
 from albert_keras.tasks.text_classification.task import TextTask
 from tools.benchmarks.harness import measure_in_turn, seconds_of, summarize
+from tools.parser import new_parser
 
 # Writer of each exported form, and its options.
 EXPORTED = {
@@ -49,9 +49,7 @@ EXPORTED = {
 
 def main(argv=None):
     """Prints the variants; writes them as JSON and draws them where asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("runs", nargs="+", help="runs of one task, of texts")
     parser.add_argument("--data", required=True, help="rows with labels")
     parser.add_argument("--output", help="JSON file to write (default: none)")

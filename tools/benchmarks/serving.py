@@ -12,7 +12,6 @@ example:
 
 import atexit
 import concurrent.futures
-import csv
 import functools
 import http.client
 import itertools
@@ -27,6 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from albert_keras.text.tables import read_table
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Contender
 
@@ -37,14 +37,13 @@ def main(argv=None):
     parser.set_defaults(threads=2)
     add = parser.add_argument
     add("model", help="as for `albert-keras serve`; it takes `text`")
-    add("--texts", required=True, help="TSV file")
+    add("--texts", required=True, help="table")
     add("--text-column", default="text")
     add("--clients", type=int, nargs="+", default=[1, 8, 64])
     add("--seconds", type=float, default=10, help="of each measurement")
     arguments = parser.parse_args(argv)
-    with open(arguments.texts, encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        texts = [row[arguments.text_column] for row in rows]
+    rows = read_table(arguments.texts, columns=[arguments.text_column])
+    texts = [row[arguments.text_column] for _, row in rows]
     names = ("model", "clients", "seconds")
     work = {"texts": texts, **{name: getattr(arguments, name) for name in names}}
     harness.compare(__file__, CONTENDERS, arguments, work)
@@ -52,15 +51,7 @@ def main(argv=None):
 
 def served(work, options=()):
     """Starts a server; returns a function that loads it."""
-    words = [
-        sys.executable,
-        "-m",
-        "albert_keras",
-        "serve",
-        work["model"],
-        "--port",
-        "0",
-    ]
+    words = [sys.executable, *"-m albert_keras serve --port 0".split(), work["model"]]
     process = subprocess.Popen([*words, *options], stderr=subprocess.PIPE, text=True)
     atexit.register(process.terminate)
     for line in process.stderr:
@@ -71,13 +62,13 @@ def served(work, options=()):
     ask(found[1], work["texts"], 1, seconds=2)
 
     def measure():
-        cases = {}
-        for number in work["clients"]:
+        return {
+            f"{number} clients, {name}": seconds
+            for number in work["clients"]
             for name, seconds in ask(
                 found[1], work["texts"], number, work["seconds"]
-            ).items():
-                cases[f"{number} clients, {name}"] = seconds
-        return cases
+            ).items()
+        }
 
     return measure
 

@@ -252,24 +252,21 @@ def step_products(work):
     ]
 
 
-def seconds_of_products(work, make, multiply):
-    """Returns a function that returns the seconds of the products of a step.
-
-    Args:
-        make: Function that returns a matrix of a shape.
-        multiply: Function of two matrices, `transpose_a` and `transpose_b`.
-    """
+def products(work, dtype="float32"):
+    """Returns a function that returns the seconds of the products of a step."""
+    import tensorflow as tf
 
     def seconds(product):
         num_matrices, rows, inner, columns, count = product
         batch = () if num_matrices == 1 else (num_matrices,)
-        x, w = make((*batch, rows, inner)), make((*batch, inner, columns))
+        x = tf.random.normal((*batch, rows, inner), dtype=dtype)
+        w = tf.random.normal((*batch, inner, columns), dtype=dtype)
 
         def forward_and_backward(repetitions=1):
             for _ in range(repetitions):
-                y = multiply(x, w)
-                multiply(y, w, transpose_b=True)
-                multiply(x, y, transpose_a=True)
+                y = tf.matmul(x, w)
+                tf.matmul(y, w, transpose_b=True)
+                tf.matmul(x, y, transpose_a=True)
 
         forward_and_backward()
         # A third of the repetitions in a step is enough for an average.
@@ -278,23 +275,6 @@ def seconds_of_products(work, make, multiply):
         return seconds_of(run, work) * count / repetitions
 
     return lambda: {"a step": sum(map(seconds, step_products(work)))}
-
-
-def tensorflow_products(work, dtype="float32"):
-    import tensorflow as tf
-
-    make = functools.partial(tf.random.normal, dtype=dtype)
-    return seconds_of_products(work, make, tf.matmul)
-
-
-def torch_products(work, dtype="float32"):
-    import torch
-
-    def multiply(a, b, transpose_a=False, transpose_b=False):
-        return torch.matmul(a.mT if transpose_a else a, b.mT if transpose_b else b)
-
-    make = functools.partial(torch.randn, dtype=getattr(torch, dtype))
-    return seconds_of_products(work, make, multiply)
 
 
 def jax_peak(work, repetitions=20):
@@ -343,28 +323,19 @@ def huggingface(**options):
     return Contender(prepare, ("torch", "transformers"), {"KERAS_BACKEND": "torch"})
 
 
-def products(prepare, module):
-    """Returns the contenders of the products, in float32 and in bfloat16."""
-    return Contender(prepare, (module,)), Contender(
-        functools.partial(prepare, dtype="bfloat16"), (module,)
-    )
-
-
 ours = functools.partial(keras, albert_keras_model)
-tensorflow_float32, tensorflow_bfloat16 = products(tensorflow_products, "tensorflow")
-torch_float32, torch_bfloat16 = products(torch_products, "torch")
 ON_CPU = {
     "huggingface_masked_only": huggingface(masked_only=True),
     "huggingface": huggingface(),
     "keras_hub": keras(keras_hub_model, ("tensorflow", "keras_hub")),
     "albert_keras": ours(),
     "albert_keras_jit": ours(jit_compile=True),
-    "products": tensorflow_float32,
-    "products_torch": torch_float32,
+    "products": Contender(products, ("tensorflow",)),
     "huggingface_bfloat16": huggingface(bfloat16=True),
     "albert_keras_bfloat16": ours(**BFLOAT16),
-    "products_bfloat16": tensorflow_bfloat16,
-    "products_torch_bfloat16": torch_bfloat16,
+    "products_bfloat16": Contender(
+        functools.partial(products, dtype="bfloat16"), ("tensorflow",)
+    ),
 }
 ON_GPU = {
     "huggingface_masked_only_compiled_bfloat16": huggingface(

@@ -26,7 +26,6 @@ examples:
 Reference: Lan et al. 2020, tables 3 to 5, 7, 8, 11 and 12.
 """
 
-import argparse
 import dataclasses
 import itertools
 import json
@@ -59,6 +58,7 @@ from tools.experiments import harness
 from tools.experiments.compare_with_random import task_and_data
 from tools.experiments.harness import NATS, Measure
 from tools.ngram_baselines import unigram_loss
+from tools.parser import new_parser
 
 # Share of the minutes for steps; the rest is for vocabulary, starts and evaluations.
 TRAINING_SHARE = 0.7
@@ -297,12 +297,9 @@ def main(argv=None):
 
 def parse(argv):
     """Returns the arguments, with all arms unless some are named."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="\n".join(
-            f"{n}: {a.about}. Arms: {', '.join(a.arms)}" for n, a in ABLATIONS.items()
-        ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = new_parser(__doc__)
+    parser.epilog = "\n".join(
+        f"{n}: {a.about}. Arms: {', '.join(a.arms)}" for n, a in ABLATIONS.items()
     )
     add = parser.add_argument
     add("name", choices=ABLATIONS, help="what is varied")
@@ -526,7 +523,7 @@ def write(arguments, results):
         },
     }
     table = harness.arms_table(results["compared"], MEASURES, columns)
-    table += "".join(f"\n{line}\n" for line in results["notes"])
+    table = "\n\n".join([table, *results["notes"], ""])
     harness.write_results(arguments.output, results, table)
     if results["compared"]:
         figure = plot(ablation, results)
@@ -633,12 +630,9 @@ def plot(ablation, results):
         measures["paper"] = Measure("average of five tasks")
         papers["paper"] = ablation.paper
     figure = new_figure(max(8, 3.1 * len(measures) + 1), 5 + 0.32 * len(arms))
-    below = figure
-    # Where only the base has learned something, there is no difference to draw.
-    if arms:
-        heights = (1.3 + 0.32 * len(arms), 3.7)
-        above, below = figure.subfigures(2, 1, height_ratios=heights)
-        draw_differences(above, compared, measures, ablation.base, papers)
+    heights = (1.3 + 0.32 * len(arms), 3.7)
+    above, below = figure.subfigures(2, 1, height_ratios=heights)
+    draw_differences(above, compared, measures, ablation.base, papers)
     curves = below.subplots()
     draw_curves(curves, results, ablation.equal == "time")
     handles, labels = curves.get_legend_handles_labels()

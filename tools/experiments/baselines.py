@@ -9,7 +9,6 @@ examples:
   tools/experiments/baselines.py squad/dev-v1.1.json --embedders runs/embedder
 """
 
-import argparse
 import pathlib
 import sys
 import warnings
@@ -25,12 +24,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.runs.inference import LoadedModel
-from albert_keras.system.files import read_json
 from albert_keras.tasks import TASKS, PreparedRows
-from albert_keras.tasks.embedding import RetrievalRows, retrieval_scores, search
+from albert_keras.tasks.embedding import (
+    EmbeddingRows,
+    RetrievalRows,
+    retrieval_scores,
+    search,
+)
 from albert_keras.tasks.metrics import spearman
 from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification.reading import LabelledTexts
+from tools.parser import new_parser
 
 # Counts of one and two words, and of single Chinese characters.
 WORDS = {"token_pattern": r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+"}
@@ -150,28 +154,16 @@ def embedder_scores(name, rows):
 
 
 def read_rows(path):
-    """Returns rows of the task `embedding`; questions and paragraphs of SQuAD's JSON."""
+    """Returns rows of the task `embedding`; of SQuAD's JSON questions and paragraphs."""
     if not path.endswith(".json"):
         return TASKS["embedding"].read(path)
-    paragraphs = [
-        paragraph
-        for article in read_json(path)["data"]
-        for paragraph in article["paragraphs"]
-    ]
-    queries, relevance = {}, {}
-    for number, paragraph in enumerate(paragraphs):
-        for row in paragraph["qas"]:
-            queries[row["id"]] = row["question"]
-            relevance[row["id"]] = {number: 1.0}
-    documents = {number: each["context"] for number, each in enumerate(paragraphs)}
-    return RetrievalRows(queries, documents, relevance)
+    rows = TASKS["squad"].read(path, needs_labels=False)
+    return EmbeddingRows([row.question for row in rows], [row.context for row in rows])
 
 
 def main(argv=None):
     """Prints the scores on a file of rows."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument(
         "rows", help="table of pairs, folder in BEIR's layout, or SQuAD's JSON"
     )

@@ -31,7 +31,9 @@ from albert_keras.runs.reporting import note
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import TASKS
 from tools.experiments.baselines import linear_baseline
-from tools.experiments.harness import markdown_table, write_results
+from tools.experiments.harness import write_results
+from tools.parser import new_parser
+from tools.tables import markdown_table
 
 # Options of `finetune` for each kind of start.
 STARTS = {"pretrained": [], "random": ["--random-weights"]}
@@ -61,9 +63,7 @@ def main(argv=None):
 
 def parse(argv):
     """Returns the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
     add("--checkpoint", required=True, help="as of `finetune`")
     add("--output", type=pathlib.Path, required=True, help="folder")
@@ -174,7 +174,7 @@ def as_table(results):
     gain = percent(means[0] - means[1], "+")
     rows.append(["mean", "", *map(percent, means), gain, ""])
     table = markdown_table(heads, rows)
-    return "\n".join([table, "```bash", *commands, "```", ""])
+    return "\n".join([table, "", "```bash", *commands, "```", ""])
 
 
 def percent(value, sign=""):

@@ -22,6 +22,7 @@ from albert_keras.models import AlbertPretrainer
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import atomic_path, read_json, write_json
+from tools.tables import markdown_table
 
 # One thread for each of the processes side by side, and no GPU, whose memory TensorFlow
 # would reserve.
@@ -250,13 +251,6 @@ def arms_table(compared, measures, columns):
             cells += describe_difference(of_arm.get(name), measure)
         rows.append(cells)
     return markdown_table(heads, rows)
-
-
-def markdown_table(heads, rows):
-    """Returns a table in Markdown, of lists of cells."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    return table.replace("|  |", "| |")
 
 
 def write_results(folder, results, table):

@@ -6,17 +6,14 @@ of its size.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
-from collections.abc import Callable
-from typing import NamedTuple
 
 from albert_keras import cli
 from tools.torture_cases import materials, trial
 from tools.torture_cases.materials import PREPARE, RECORDS, SHAPE
-from tools.torture_cases.mutations import FOUND, damage
+from tools.torture_cases.mutations import damage
 
 # === Damaged files ===
 
@@ -60,7 +57,7 @@ FORMATS = {
 }
 
 
-def damage_input(name, by_hand, chance, inputs, folder):
+def damage_input(name, chance, inputs, folder):
     """Copies an input with a damaged file; returns the words of its command."""
     source, command, pattern = FORMATS[name]
     inputs.link(folder, command)
@@ -70,16 +67,8 @@ def damage_input(name, by_hand, chance, inputs, folder):
     else:
         copy.mkdir()
         shutil.copy(source, copy)
-    if by_hand:
-        file, *keys, value = by_hand
-        content = tree = json.loads((copy / file).read_text("utf-8"))
-        for key in keys[:-1]:
-            tree = tree[key]
-        tree[keys[-1]] = value
-        (copy / file).write_text(json.dumps(content), "utf-8")
-    else:
-        files = sorted(path for path in copy.glob(pattern) if path.is_file())
-        damage(chance.choice(files), chance)
+    files = sorted(path for path in copy.glob(pattern) if path.is_file())
+    damage(chance.choice(files), chance)
     return command.split()
 
 
@@ -101,32 +90,23 @@ LENGTHS = {"num_steps", "num_epochs", "seeds", "pretraining_steps"}
 WORDS = (
     *("", " ", "x", "-", "--", "=", "x" * 5000, "é中🙂", "\udcff", "a\nb", "%s{0}"),
     *("absent", "absent/absent", "m", "m/corpus.txt", ".", ".."),
-    *("/dev/null", "~", "\x1b[31m", "$(id)", "None", "-1", "hf://x"),
+    *("/", "fifo", "m/corpus.txt/absent", "/dev/null", "/dev/null/absent", "~"),
+    *("\x1b[31m", "$(id)", "None", "-1", "hf://x"),
 )
 NUMBERS = (
     *("", "x", "1.5", "-1", "0", "1", "1e3", "nan", "inf", "-inf", "1e400", "0x10"),
     *("-0.0", "1e-300", "0.5", "9" * 400, "1,5", "٣", " 3 ", "1_0", "\udcff"),
 )
 GREAT = ("100000", "2147483648", "99999999999999999999")
-# Outputs that cannot be written.
-OUTPUTS = {
-    **dict.fromkeys(("train-vocabulary", "prepare-data", "convert"), "--output"),
-    **dict.fromkeys(("export", "predict"), "--output"),
-    **dict.fromkeys(("pretrain", "finetune"), "--run"),
-    "evaluate": "--report",
-}
-PLACES = ("/", "fifo", "/dev/null/absent", "m/corpus.txt/absent")
 
 
-def with_bad_option(name, by_hand, chance, inputs, folder):
+def with_bad_option(name, chance, inputs, folder):
     """Returns a command's words with a bad value, or without a word."""
     inputs.link(folder, COMMANDS[name])
     os.mkfifo(folder / "fifo")
     # The command does not run as root.
     folder.chmod(0o777)
     words = COMMANDS[name].split()
-    if by_hand:
-        return words + by_hand
     if chance.random() < 0.05 and len(words) > 1:
         del words[chance.randrange(1, len(words))]
         return words
@@ -154,45 +134,18 @@ def with_bad_option(name, by_hand, chance, inputs, folder):
 # === Both ===
 
 
-class Kind(NamedTuple):
-    """A kind of cases.
-
-    Attributes:
-        groups: Names of the groups of cases.
-        found: Dict by `GROUP:NAME` of cases that were found by hand. Each must be
-            refused.
-        prepare: Function of group, case of `found` or None, `random.Random`, `Materials`
-            and a new folder, that returns the words of a command.
-        as_nobody: bool. Whether root's command runs as a user without rights.
-    """
-
-    groups: tuple
-    found: dict
-    prepare: Callable
-    as_nobody: bool
-
-
+# By kind: groups of cases, the function that prepares a case and returns the words of its
+# command, and whether root runs it as a user without rights, since it may write anywhere.
 KINDS = {
-    "files": Kind((*FORMATS,), FOUND, damage_input, as_nobody=False),
-    "options": Kind(
-        (*COMMANDS,),
-        {
-            f"{command}:{place}": [option, place]
-            for command, option in OUTPUTS.items()
-            for place in PLACES
-        },
-        with_bad_option,
-        # A path may be anywhere.
-        as_nobody=True,
-    ),
+    "files": (FORMATS, damage_input, False),
+    "options": (COMMANDS, with_bad_option, True),
 }
 
 
 def names(kind, count, seed):
-    """Returns the names of cases: first those found by hand, then those of seeds."""
-    groups = KINDS[kind].groups
-    seeds = (f"{groups[n % len(groups)]}:{seed}-{n}" for n in range(count))
-    return [f"{kind}:{name}" for name in (*KINDS[kind].found, *seeds)][:count]
+    """Returns the names of cases, as many of each group."""
+    groups = [*KINDS[kind][0]]
+    return [f"{kind}:{groups[n % len(groups)]}:{seed}-{n}" for n in range(count)]
 
 
 def run(case, inputs, folder):
@@ -206,16 +159,13 @@ def run(case, inputs, folder):
     Returns:
         Tuple of the words and a list of complaints.
     """
-    name, group, seed = case.split(":")
-    kind = KINDS[name]
-    by_hand = kind.found.get(f"{group}:{seed}")
-    words = kind.prepare(group, by_hand, random.Random(case), inputs, folder)
+    kind, group, _ = case.split(":")
+    _, prepare, as_nobody = KINDS[kind]
+    words = prepare(group, random.Random(case), inputs, folder)
     num_bytes = sum(size for _, size, _ in state_of(folder / "input"))
     before = state_of(folder)
-    outcome = trial.run(words, folder, kind.as_nobody)
+    outcome = trial.run(words, folder, as_nobody)
     complaints = [*trial.complaints(outcome, num_bytes)]
-    if by_hand and outcome.status == 0:
-        complaints.append("was accepted, and must be refused")
     changed = {path for path, *_ in state_of(folder) ^ before}
     # A run is resumed in its folder.
     changed = {path for path in changed if not path.startswith("input")}

@@ -68,6 +68,7 @@ def run(words, folder, as_nobody=False):
         as_nobody: bool. Whether root's command runs as a user without rights.
     """
     with tempfile.TemporaryFile() as errors:
+        sys.stdout.flush()
         child = os.fork()
         if not child:
             _become(words, folder, errors, as_nobody)
@@ -129,11 +130,6 @@ def _become(words, folder, errors, as_nobody):
             os.dup2(nothing.fileno(), 0)
             os.dup2(nothing.fileno(), 1)
         os.dup2(errors.fileno(), 2)
-        sys.stdin = open(0, closefd=False)
-        sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)
-        sys.stderr = sys.__stderr__ = open(
-            2, "w", buffering=1, errors="backslashreplace", closefd=False
-        )
         pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
         limit = ADDRESS_BYTES + resource.getpagesize() * pages
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

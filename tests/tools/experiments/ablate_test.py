@@ -4,6 +4,7 @@ import pytest
 
 from albert_keras import cli, sample
 from albert_keras.cli.options import config_from
+from albert_keras.pretraining.phases import Phase
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.system.files import read_json, write_json
 from tests.cli.conftest import vocabulary
@@ -17,14 +18,17 @@ NAMES = [(name, arm) for name, of in ablate.ABLATIONS.items() for arm in of.arms
 
 @pytest.mark.parametrize(("name", "arm"), NAMES, ids=map("-".join, NAMES))
 def test_every_arm_is_a_pretraining_run(name, arm):
-    words = [name, "--text", "corpus", "--output", "out"]
+    words = [name, "--text", "corpus", "--output", "out", "--sequence-length", "33"]
     arguments = ablate.parse([*words, "--pretrain-option=--preset=albert_nano_en"])
     words = [*ablate.command(arguments, arm, 500, 7), "--run", "run"]
     run = config_from(cli.parse(words), PretrainingRunConfig)
     assert run.seed == 7
-    assert run.shape().max_sequence_length == 16
-    growth = ablate.ABLATIONS[name].arms[arm].growth
-    assert len(run.phases) == 1 + len(growth)
+    assert run.shape().max_sequence_length == 33
+    shares = [share for share, _ in ablate.ABLATIONS[name].arms[arm].phases]
+    assert sum(shares) == pytest.approx(1)
+    assert [Phase.parse(x).num_steps for x in run.phases] == [
+        round(500 * x) for x in shares
+    ]
 
 
 @pytest.mark.slow
@@ -59,7 +63,7 @@ def test_missing_runs_are_trained_measured_and_compared(
     write_json(out / "results.json", results)
     ablate.main(words)
     results = read_json(out / "results.json")
-    (num_steps,) = set(results["phases"].values())
+    (num_steps,) = set(results["steps"].values())
     assert f"--phases num_steps={num_steps}," in results["commands"]["sop"]
     trained = results["runs"]["sop"]["1"]
     assert trained.keys() == ablate.MEASURES.keys()
