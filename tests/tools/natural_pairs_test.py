@@ -5,6 +5,7 @@ import json
 
 from tools.natural_pairs import main
 
+ANSWER = {"text": "came", "answer_start": 9}
 WORDS = "river stone bridge market window garden winter letter silver morning".split()
 
 
@@ -23,7 +24,7 @@ def test_pairs_of_a_corpus(tmp_path):
     answer = "The ship came home in spring. "
     context = answer + "Nobody had waited for it at the pier."
     rows = [
-        {"question": f"When {n}?", "answers": [{"answer_start": 9}]} for n in range(40)
+        {"id": str(n), "question": f"When {n}?", "answers": [ANSWER]} for n in range(40)
     ]
     questions = tmp_path / "questions.json"
     article = {"paragraphs": [{"context": context, "qas": rows}]}

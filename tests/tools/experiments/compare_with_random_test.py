@@ -41,4 +41,3 @@ def test_runs_from_both_starts_are_compared(tmp_path, capsys):
     # The sample's reviews are easy for a linear model.
     assert compared["linear"] > 0.8
     assert row.endswith(f"| {gain:+.1f} | {100 * compared['linear']:.1f} |")
-    assert (output / "comparison.png").stat().st_size > 1000
