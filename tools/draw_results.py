@@ -31,7 +31,7 @@ def numbers_of(cell):
 def draw_speed(path):
     """Draws how many times as fast as transformers each exported form is."""
     _, *rows = rows_of("Exits of 12 layers", "times faster than")
-    figure = new_figure(8, 3.6)
+    figure = new_figure(6.5, 3.4)
     axes = figure.add_subplot()
     places = np.arange(len(rows))
     for place, name in enumerate(("1 text of SST-2", "32 texts")):
@@ -41,7 +41,7 @@ def draw_speed(path):
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(places + 0.2, [row[0] for row in rows])
     axes.invert_yaxis()
-    axes.margins(x=0.1)
+    axes.margins(x=0.16)
     axes.set_xlabel("times as fast as transformers on PyTorch, float32")
     figure.legend(loc="outside upper center", ncols=2)
     return finish_figure(figure, path)
@@ -51,7 +51,7 @@ def draw_scores(path):
     """Draws scores of `albert_mini_en` beside random weights and a linear model."""
     _, *rows = rows_of("albert_mini_en", "task")
     rows = [row for row in rows if len(row) == 6 and row[1]]
-    figure = new_figure(8, 3.6)
+    figure = new_figure(6.5, 3.4)
     axes = figure.add_subplot()
     places = np.arange(len(rows))
     names = ("random weights", "albert_mini_en", "linear model on TF-IDF")
