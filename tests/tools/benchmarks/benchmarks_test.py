@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from albert_keras import sample
 from albert_keras.export import export_saved_model
-from albert_keras.models import AlbertTextClassifier
+from albert_keras.models import AlbertTextClassifier, AlbertTextEmbedder
 from albert_keras.runs import evaluate_run
 from tests.runs.conftest import finish, rows
 from tests.serving.server_process import server_process
@@ -54,14 +55,32 @@ def test_every_way_to_make_examples_is_measured(tmp_path):
         assert contender.prepare(work)()["tokens"] > 0
 
 
+@pytest.fixture
+def embedder(tmp_path):
+    """Words for an embedder and a file of texts."""
+    preprocessor = AlbertTextEmbedder.preprocessor_cls(make_tokenizer(), 19)
+    model = AlbertTextEmbedder(make_backbone(), preprocessor)
+    model.save_to_preset(str(tmp_path / "embedder"))
+    lines = sample.CORPUS.read_text("utf-8").splitlines()[:9]
+    (tmp_path / "a.txt").write_text("\n".join(["No.", *lines]))
+    return f"{tmp_path / 'embedder'} --texts {tmp_path / 'a.txt'}"
+
+
 @pytest.mark.slow
-def test_exports_predict_the_cases_of_both_kinds_of_rows(tmp_path):
-    words = (
-        "--preset albert_test --rows 5 --batch-sizes 1 3 --only saved_model keras_hub"
-    )
+@pytest.mark.parametrize(
+    ("model", "library"),
+    [("--preset albert_test", "keras_hub"), ("", "sentence_transformers")],
+)
+def test_exports_predict_the_cases_of_both_kinds_of_rows(
+    model, library, tmp_path, request
+):
+    pytest.importorskip(library)
+    names = ["saved_model", library]
+    words = model or request.getfixturevalue("embedder")
+    words += f" --rows 5 --batch-sizes 1 3 --only {' '.join(names)}"
     work = inference.prepare(inference.parse(words.split()), tmp_path)
     work |= {"clock": "process_time", "threads": 1}
-    for name in ("saved_model", "keras_hub"):
+    for name in names:
         seconds = inference.CONTENDERS[name].prepare(work)()
         assert seconds.keys() == {"1 x texts", "3 x texts", "1 x 19", "3 x 19"}
         assert min(seconds.values()) > 0
@@ -69,7 +88,7 @@ def test_exports_predict_the_cases_of_both_kinds_of_rows(tmp_path):
     for case in cases.values():
         lengths = [*map(len, case["token_ids"])]
         assert len(case["texts"]) == len(lengths) == 5
-        # Rows of the model's 19 tokens, or of a sample that has shorter ones.
+        # Rows of the model's 19 tokens, or of texts, some of them shorter.
         assert max(lengths) == 19
         batches = [*inference.padded_batches(case)]
         masks = [mask.sum(axis=1).tolist() for _, mask in batches]
