@@ -44,11 +44,10 @@ HIGHEST = 5
 def main(argv=None):
     """Writes the three files."""
     parser = new_parser(__doc__)
-    parser.add_argument("texts", nargs="+", type=pathlib.Path, help="JSON lines")
-    parser.add_argument(
-        "--questions", type=pathlib.Path, required=True, help="SQuAD's JSON"
-    )
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
+    add, path = parser.add_argument, {"type": pathlib.Path}
+    add("texts", nargs="+", **path, help="JSON lines")
+    add("--questions", required=True, **path, help="SQuAD's JSON")
+    add("--output", required=True, **path, help="folder")
     arguments = parser.parse_args(argv)
     random.seed(0)
     documents = [*read_documents(arguments.texts)]

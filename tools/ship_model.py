@@ -78,26 +78,15 @@ def main(argv=None):
 
 def parse(argv):
     parser = new_parser(__doc__)
-    parser.add_argument("name", choices=sorted(DESCRIPTIONS))
-    files = {"type": pathlib.Path, "metavar": "FILE"}
-    parser.add_argument("--run", type=pathlib.Path, help="run of `pretrain`")
-    parser.add_argument("--evaluation", **files, help="scores of ngram_baselines.py")
-    parser.add_argument(
-        "--other-text", **files, help="the same on a source that was not trained on"
-    )
-    parser.add_argument(
-        "--comparisons",
-        **files,
-        nargs="+",
-        help="of compare_with_random.py",
-    )
-    parser.add_argument(
-        "--text",
-        type=pathlib.Path,
-        help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl",
-    )
-    parser.add_argument("--note", default="", help="further text for the card")
-    parser.add_argument("--output", type=pathlib.Path)
+    add, path = parser.add_argument, {"type": pathlib.Path}
+    add("name", choices=sorted(DESCRIPTIONS))
+    add("--run", **path, help="run of `pretrain`")
+    add("--evaluation", **path, help="file of scores of ngram_baselines.py")
+    add("--other-text", **path, help="the same on a source that was not trained on")
+    add("--comparisons", **path, nargs="+", help="files of compare_with_random.py")
+    add("--text", **path, help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl")
+    add("--note", default="", help="further text for the card")
+    add("--output", **path)
     arguments = parser.parse_args(argv)
     of_run = [arguments.evaluation, arguments.other_text, arguments.text]
     if arguments.run and None in of_run:
@@ -308,17 +297,12 @@ def command_line(command, run, arguments):
             words.append(flag_of(name))
         elif name in SWITCHED_OFF and value is False:
             words.append(f"--no-{name.replace('_', '-')}")
+        elif name in REPEATED:
+            words += [word for each in value for word in (flag_of(name), str(each))]
         elif value is not None and value is not False:
-            words += as_options(name, value)
+            values = value if isinstance(value, list) else [value]
+            words += [flag_of(name), *map(str, values)]
     return shlex.join(words)
-
-
-def as_options(name, value):
-    """Returns an option and its value or values as words."""
-    if name in REPEATED:
-        return [word for each in value for word in (flag_of(name), str(each))]
-    values = value if isinstance(value, list) else [value]
-    return [flag_of(name), *map(str, values)]
 
 
 def checksums(folder):

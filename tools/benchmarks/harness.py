@@ -51,25 +51,18 @@ def make_parser(description, contenders):
         contenders: Dict of `Contender` by name, the baseline first.
     """
     parser = new_parser(description)
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        metavar="NAME",
-        choices=contenders,
-        help="contenders; the others are compared with the first one: "
-        f"{', '.join(contenders)}",
-    )
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--threads", type=int, default=1, help="processor cores of each contender"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    about = f"default: all; compared with the first one: {', '.join(contenders)}"
+    add("--only", nargs="+", metavar="NAME", choices=contenders, help=about)
+    add("--rounds", type=int, default=5)
+    add("--threads", type=int, default=1, help="processor cores of each contender")
+    add(
         "--processor-time",
         action="store_true",
         help="measure processor time of all threads instead of wall time: for a busy "
         "machine; idle cores do not show",
     )
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add("--json", action="store_true", help="print the results as JSON")
     return parser
 
 

@@ -64,12 +64,7 @@ def parse(argv):
     parser = harness.make_parser(__doc__, CONTENDERS)
     add = parser.add_argument
     add("run", nargs="?", help="classifier or embedder (default: random weights)")
-    add(
-        "--preset",
-        choices=PRESETS,
-        default="albert_base_v2",
-        help="size of a model of random weights",
-    )
+    add("--preset", choices=PRESETS, default="albert_base_v2", help="of random weights")
     add("--texts", default=str(REVIEWS_TEST), help="table, or .txt with a text a line")
     add("--text-column", default="text")
     add("--rows", type=int, default=32, help="rows of a case")

@@ -50,15 +50,14 @@ EXPORTED = {
 def main(argv=None):
     """Prints the variants; writes them as JSON and draws them where asked."""
     parser = new_parser(__doc__)
-    parser.add_argument("runs", nargs="+", help="runs of one task, of texts")
-    parser.add_argument("--data", required=True, help="rows with labels")
-    parser.add_argument("--output", help="JSON file to write (default: none)")
-    parser.add_argument("--plot", help="picture to write (default: none)")
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--num-rounds", type=int, default=5)
-    parser.add_argument(
-        "--num-timed-rows", type=int, default=128, help="all are scored"
-    )
+    add = parser.add_argument
+    add("runs", nargs="+", help="runs of one task, of texts")
+    add("--data", required=True, help="rows with labels")
+    add("--output", help="JSON file to write (default: none)")
+    add("--plot", help="picture to write (default: none)")
+    add("--batch-size", type=int, default=32)
+    add("--num-rounds", type=int, default=5)
+    add("--num-timed-rows", type=int, default=128, help="all are scored")
     arguments = parser.parse_args(argv)
     results = measure(arguments)
     for variant in results["variants"]:
@@ -139,17 +138,17 @@ def check_runs(folders, runs):
 def variants_of(folder, run, batch_size, temporary):
     """Yields each variant of a run, a dict, and the function that predicts with it."""
     model = run.model
-    yield variant_of(folder, run_name(folder), run, batch_size)
+    rules = {run_name(folder): None}
     if model.export_spec().has_exits:
         num_layers = model.backbone.num_layers
         for depth in range(1, num_layers):
             rule = ExitRule("fixed_depth", min_depth=depth)
-            name = f"{depth} of {num_layers} layers"
-            yield variant_of(folder, name, run, batch_size, rule)
+            rules[f"{depth} of {num_layers} layers"] = rule
         if model.exit_rule:
             rule = ExitRule.from_dict(model.exit_rule)
-            name = f"exit by {rule.name.replace('_', ' ')}"
-            yield variant_of(folder, name, run, batch_size, rule)
+            rules[f"exit by {rule.name.replace('_', ' ')}"] = rule
+    for name, rule in rules.items():
+        yield variant_of(folder, name, run, batch_size, rule)
     if model.preprocessor is None:
         note(
             f"'{folder}' is measured without its exported forms, which take text: it "

@@ -67,22 +67,11 @@ def parse(argv):
     add = parser.add_argument
     add("--checkpoint", required=True, help="as of `finetune`")
     add("--output", type=pathlib.Path, required=True, help="folder")
-    add(
-        "--task",
-        type=task_and_data,
-        action="append",
-        required=True,
-        metavar="TASK=FOLDER",
-        help="a task, and its files: once for each",
-    )
+    task = {"type": task_and_data, "metavar": "TASK=FOLDER", "required": True}
+    add("--task", **task, action="append", help="task and its files: once for each")
     add("--seeds", type=int, default=2, help="two or more, of each")
-    add(
-        "--learning-rates",
-        nargs="+",
-        default=[],
-        metavar="RATE",
-        help="rates to choose from on training rows (default: that of the options)",
-    )
+    rates = "to choose from on training rows (default: that of the options)"
+    add("--learning-rates", nargs="+", default=[], metavar="RATE", help=rates)
     add("options", nargs="*", help="options of `finetune`")
     arguments = parser.parse_args(argv)
     if arguments.seeds < 2:
