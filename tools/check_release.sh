@@ -27,6 +27,8 @@ diff -r "$work/from_wheel" "${package[0]}"
 git archive HEAD | tar -x -C "$work/tests" --exclude=./albert_keras --exclude='albert_keras/*'
 sources=(tests/architecture_test.py tests/models/saved_models_test.py tests/presets/shipped_test.py)
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
+# A hundred processes of the tests import TensorFlow.
+unset PYTHONDONTWRITEBYTECODE
 cd "$work/tests"
 "$venv/bin/albert-keras" quickstart --output "$work/quickstart"
 "$venv/bin/python" -m pytest tests --numprocesses 2 --dist loadfile -m "not slow" \
