@@ -87,19 +87,30 @@ if [ $name = albert_mini_en ]; then
   measure fourth
   "$tools/ship_model.py" $name --run run/fourth --evaluation held.json --other-text other.json \
     --text . --output albert_mini_12
-  # Three layers learn to compare two texts, and then words and orders again.
+  # Three layers learn to compare two texts, and then words and orders again. Long training
+  # on words forgets the pairs, so they follow once more.
   "$tools/natural_pairs.py" train_*.jsonl --questions "$questions" --output natural
-  pairs="--num-layers 3 --batch-size 32 --num-steps 1500 --steps-per-evaluation 1500
-    --sequence-length 96 --precision mixed_bfloat16 --learning-rate 6e-4 --seed 1"
-  albert-keras finetune --task pair-regression --train natural/overlap.csv \
-    --checkpoint albert_mini_12 --run run/overlap $pairs
-  albert-keras finetune --task pair-classification --train natural/answers.csv \
-    --checkpoint run/overlap --run run/answers $pairs
-  "$tools/graft_backbone.py" albert_mini_12 run/answers grafted
-  pretrain tokens $name --recipe two_cores_mini_long --checkpoint grafted --seed 6 \
-    --learning-rate 8e-4 --warmup-steps 50 --phases num_steps=900,batch_size=32
-  note="Before the last run, 3 of the 12 layers were trained on natural pairs: 1,500 steps on
-shared words and 1,500 on answers to questions. The last run fits the heads again. "
+  learn_pairs() { # SHIPPED OVERLAP_STEPS NEXT, then options of the pretraining
+    pairs="--num-layers 3 --batch-size 32 --sequence-length 96 --precision mixed_bfloat16
+      --learning-rate 6e-4 --seed 1"
+    albert-keras finetune --task pair-regression --train natural/overlap.csv --checkpoint "$1" \
+      --run "run/overlap_$3" $pairs --num-steps "$2" --steps-per-evaluation "$2"
+    albert-keras finetune --task pair-classification --train natural/answers.csv \
+      --checkpoint "run/overlap_$3" --run "run/answers_$3" $pairs --num-steps 1500 \
+      --steps-per-evaluation 1500
+    "$tools/graft_backbone.py" "$1" "run/answers_$3" "grafted_$3"
+    pretrain tokens "$3" --recipe two_cores_mini_long --checkpoint "grafted_$3" \
+      --warmup-steps 50 --phases num_steps=900,batch_size=32 "${@:4}"
+  }
+  learn_pairs albert_mini_12 1500 fifth --learning-rate 8e-4 --seed 6
+  pretrain tokens sixth --recipe two_cores_mini_long --checkpoint run/fifth --seed 7 \
+    --learning-rate 1e-3 --warmup-steps 300 --phases num_steps=16000,batch_size=32
+  measure sixth
+  "$tools/ship_model.py" $name --run run/sixth --evaluation held.json --other-text other.json \
+    --text . --output albert_mini_long
+  learn_pairs albert_mini_long 800 $name --learning-rate 6e-4 --seed 8
+  note="Before the first and the third of the last three runs, 3 of the 12 layers were trained on
+natural pairs: 1,500 and 800 steps on shared words, and 1,500 steps each on answers to questions. "
 else
   # Three runs on the five sources that are measured, and one on all.
   prepare_tokens tokens_measured $(printf 'train_%s.jsonl ' $measured)
@@ -122,8 +133,7 @@ for task in cola=CoLA mrpc=MRPC sts-b=STS-B qqp=QQP qnli=QNLI; do
   tasks+=" --task=${task%=*}=GLUE/${task#*=}"
 done
 if [ $name = albert_mini_en ]; then
-  compare compared/tasks 2 "$sst2 $tasks $rte" -- --batch-size 32 --sequence-length 64 \
-    --num-steps 600 --steps-per-evaluation 600
+  compare compared/tasks 3 "$sst2 $tasks $rte" --
 else
   rates="--learning-rates 5e-4 1e-3 2e-3"
   compare compared/sst2 5 "$sst2" $rates -- --batch-size 32 --sequence-length 64 \

@@ -110,7 +110,7 @@ def rate_of_shape(hidden_dim, num_layers, random_weights=False, num_steps=_LONG_
     >>> [rate_of_shape(width, 3) for width in (8, 128, 256, 768, 4096)]
     [0.001, 0.001, 0.0005, 2e-05, 2e-05]
     >>> [rate_of_shape(256, depth) for depth in (1, 3, 6, 12)]
-    [0.0005, 0.0005, 0.00025, 0.00012]
+    [0.0005, 0.0005, 0.00025, 0.00013]
     >>> [rate_of_shape(256, 3, num_steps=steps) for steps in (300, 1000, 2000, 9000)]
     [0.001, 0.001, 0.00071, 0.0005]
     """

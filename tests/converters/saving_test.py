@@ -228,12 +228,12 @@ def test_keras_hub_loads_backbone_and_masked_words(tokenizer, tmp_path):
     task = keras_hub.models.AlbertMaskedLM.from_preset(str(tmp_path / "o"))
     comparison = compare_outputs(model, tmp_path / "o")
     assert comparison.differences["mlm_logits"] < 1e-5
-    # The warning names this difference.
+    # The warning names this difference, measured on other rows.
     ((name, size),) = comparison.known.items()
     assert "epsilon of 1e-05" in name
     inputs["mask_positions"] = np.tile([[1, 4, 0]], (5, 1))
     difference = max_difference(task(inputs), model(inputs)["mlm_logits"])
-    assert 0 < difference <= size + 1e-5
+    assert 0 < difference < 2 * size
     text = TEXT[0]
     assert list(task.preprocessor.tokenizer(text)) == tokenizer(text)
 
