@@ -18,7 +18,7 @@ def test_rows_are_those_of_the_table_below_the_title():
     [
         # Four forms, one text and 32; seven tasks, three models.
         (draw_speed, "get_width", 8, 33.1),
-        (draw_scores, "get_height", 21, 82.1),
+        (draw_scores, "get_height", 21, 82.9),
     ],
 )
 def test_plots_show_the_measured_values(draw, size, num_bars, highest, tmp_path):
