@@ -14,7 +14,7 @@ from albert_keras.runs import evaluate_run
 from tests.runs.conftest import finish, rows
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
-from tools.benchmarks import data, harness, inference, pareto, serving
+from tools.benchmarks import data, fit_and_predict, harness, inference, pareto, serving
 
 __all__ = ["finish", "rows"]
 
@@ -53,6 +53,18 @@ def test_every_way_to_make_examples_is_measured(tmp_path):
     work |= {"clock": "process_time"}
     for contender in data.CONTENDERS.values():
         assert contender.prepare(work)()["tokens"] > 0
+
+
+def test_python_and_the_commands_do_the_same(tmp_path):
+    texts = [("wet gulls", "sea"), ("dry sand", "land")] * 3
+    (tmp_path / "rows.csv").write_text(
+        "\n".join(map(",".join, [("text", "label"), *texts]))
+    )
+    work = {"preset": "albert_nano_en", "train": str(tmp_path / "rows.csv")}
+    work |= {"clock": "perf_counter"}
+    results = [c.prepare(work)() for c in fit_and_predict.CONTENDERS.values()]
+    assert results[0].keys() == results[1].keys()
+    assert min(min(found.values()) for found in results) > 0
 
 
 @pytest.fixture
