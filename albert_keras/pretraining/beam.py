@@ -1,6 +1,5 @@
 """Task pool on Apache Beam, for one machine or a cluster."""
 
-import contextlib
 import json
 import pickle
 
@@ -17,7 +16,7 @@ _DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
 class BeamPool(TaskPool):
     """A `TaskPool` whose tasks run on an Apache Beam runner.
 
-    Each `run` is one pipeline over the tasks that are not finished. Workers must have the
+    Each `run` is one pipeline over the tasks. Workers must have the
     corpus and `folder` at the same paths. They need this package, SentencePiece and
     NumPy, and to write TFRecords also TensorFlow. A runner on a cluster gives the tasks
     of a lost worker to another one.
@@ -43,16 +42,16 @@ class BeamPool(TaskPool):
         super().__init__(folder, num_workers=1, context=context)
 
     def _run_all(self, function, tasks, files):
-        if not files:
-            return
         context = self._context
-        items = [(tasks[number], str(file)) for number, file in files.items()]
+        items = [*zip(tasks, map(str, files), strict=True)]
 
         def work(item):
             _run_or_write_error(function, context, *item)
 
+        options = self._beam.options.pipeline_options.PipelineOptions(self._options)
+        pipeline = self._beam.Pipeline(runner=self._runner, options=options)
         try:
-            with self._pipeline() as pipeline:
+            with pipeline:
                 (
                     pipeline
                     | "tasks" >> self._beam.Create(items)
@@ -63,36 +62,27 @@ class BeamPool(TaskPool):
         except Exception as error:
             # The types and messages of Beam's errors differ between runners.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
-        error_files = sorted(self.folder.glob("*.error"))
-        errors = [pickle.loads(file.read_bytes()) for file in error_files]
-        for file in error_files:
-            file.unlink()
-        for error in errors:
-            raise error
-        for number, file in files.items():
-            yield number, json.loads(file.read_text("utf-8"))
-
-    @contextlib.contextmanager
-    def _pipeline(self):
-        """Yields a pipeline, and executes it at the end."""
-        options = self._beam.options.pipeline_options.PipelineOptions(self._options)
-        pipeline = self._beam.Pipeline(runner=self._runner, options=options)
-        try:
-            with pipeline:
-                yield pipeline
         finally:
             # While its client is open, Dask may repeat tasks of lost workers, even after
             # their input was deleted.
             client = getattr(getattr(pipeline, "result", None), "client", None)
             if client is not None:
                 client.close()
+        error_files = sorted(self.folder.glob("*.error"))
+        errors = [pickle.loads(file.read_bytes()) for file in error_files]
+        for file in error_files:
+            file.unlink()
+        for error in errors:
+            raise error
+        for file in files:
+            yield json.loads(file.read_text("utf-8"))
 
 
 def _run_or_write_error(function, context, task, file):
     """Runs a task; writes a disk or input error to a file, since Beam would wrap it."""
     error_file = to_path(f"{file}.error")
     try:
-        run_task(function, context, task, file)
+        run_task(function, context, task, to_path(file))
         # An earlier attempt of the runner may have failed.
         error_file.unlink(missing_ok=True)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from keras import tree
 from albert_keras.checks import check_positive_integer
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import RecordStream, find_shards
-from albert_keras.pretraining.stream import ExampleStream
+from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
 from albert_keras.pretraining.token_store import is_store, read_description
 from albert_keras.system.storage import to_path
 from albert_keras.text.delivery import deliver
@@ -25,7 +25,7 @@ def pretraining_dataset(
     source,
     batch_size,
     *,
-    seed=None,
+    seed,
     start_step=0,
     sentence_pairs=True,
     config=None,
@@ -48,7 +48,7 @@ def pretraining_dataset(
             such as `"s3://bucket/data"`. Written by `prepare_pretraining_data` or the
             original `create_pretraining_data.py`.
         batch_size: int >= 1. Number of examples in a batch of all workers.
-        seed: int >= 0. Required.
+        seed: int >= 0.
         start_step: int >= 0. Number of batches to skip.
         sentence_pairs: bool or str. Whether to return labels for `sop_logits`. A str is
             the objective: examples of a token store are made for it, record files must
@@ -79,12 +79,6 @@ def pretraining_dataset(
     pretrainer.fit(train, steps_per_epoch=10)
     ```
     """
-    for name, value in (("seed", seed), ("start_step", start_step)):
-        if value is None or value < 0:
-            raise ValueError(
-                f"`{name}` must be an integer of at least 0. Received: {name}={value}. "
-                "For one pass in a fixed order use `pretraining_validation_dataset`."
-            )
     stream = _open_source(source, sentence_pairs, config, seed)
     return _deliver(stream, batch_size, sentence_pairs, shard, start_step)
 
@@ -136,7 +130,9 @@ def _open_source(source, sentence_pairs, config, seed=None):
         config = config or PretrainingDataConfig.from_dict(description["config"])
         if isinstance(sentence_pairs, str):
             config = dataclasses.replace(config, sentence_pairs=sentence_pairs)
-        configs = [config]
+        configs, seed = [config], config.seed if seed is None else seed
+        shards, vocabulary = description["shards"], StoredVocabulary(description)
+        stream = ExampleStream(paths, shards, vocabulary, config, seed)
     elif config is not None:
         raise ValueError(
             "`config` is only for token stores; the examples of record files already "
@@ -146,6 +142,7 @@ def _open_source(source, sentence_pairs, config, seed=None):
         paths = find_shards(paths)
         found = map(read_description, {path.parent for path in paths})
         configs = [PretrainingDataConfig.from_dict(m["config"]) for m in found if m]
+        stream = RecordStream(paths, seed)
     objectives = {made_by.sentence_pairs for made_by in configs}
     wrong = objectives - {sentence_pairs}
     if isinstance(sentence_pairs, bool):
@@ -156,10 +153,7 @@ def _open_source(source, sentence_pairs, config, seed=None):
             f"sentence_pairs={sentence_pairs}, source='{source}', made with "
             f"{', '.join(wrong)}. Prepare the text with the same one."
         )
-    if config is None:
-        return RecordStream(paths, seed)
-    seed = config.seed if seed is None else seed
-    return ExampleStream(paths, description, config, seed)
+    return stream
 
 
 def _deliver(stream, batch_size, sentence_pairs, shard, start_step=0, stop=None):

@@ -5,7 +5,6 @@ configuration and the random number generator.
 """
 
 import dataclasses
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -107,19 +106,6 @@ class PretrainingDataConfig(Options):
     def num_special(self):
         """Number of special tokens of a pair or segment."""
         return num_special_tokens(1 if self.sentence_pairs == "none" else 2)
-
-    def warn_of_cut_rate(self):
-        """Warns if `max_predictions` is too small for `masked_rate`."""
-        needed = derive_max_predictions(self.sequence_length, self.masked_rate)
-        if self.num_predictions < needed:
-            rate = self.num_predictions / self.sequence_length
-            warnings.warn(
-                "`max_predictions` cuts `masked_rate`. Received: max_predictions="
-                f"{self.max_predictions}, sequence_length={self.sequence_length}, so "
-                f"that {rate:.1%} of a full example is masked, not {self.masked_rate:.1%}"
-                f". Use at least {needed}, or the default.",
-                stacklevel=3,
-            )
 
 
 def make_generator(seed, *key):

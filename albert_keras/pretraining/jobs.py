@@ -80,18 +80,10 @@ class Job:
         """Number of buckets, each of which is shuffled in memory."""
         return min(-(-self.corpus.num_bytes // _BUCKET_BYTES), _MAX_BUCKETS)
 
-    def describe(self, shards):
-        """Returns the entries of `dataset.json` about the vocabulary and `shards`."""
-        return {
-            "vocabulary_size": int(self.encoder.vocabulary_size()),
-            "special_token_ids": list(map(int, self.encoder.special_token_ids)),
-            "shards": shards,
-        }
-
     def open_stream(self, folder, shards):
         """Returns the `ExampleStream` of the `shards` of a token store."""
-        described = self.describe(shards)
-        return ExampleStream(folder, described, self.config, self.config.seed)
+        config = self.config
+        return ExampleStream(folder, shards, self.encoder, config, config.seed)
 
     def delete_all(self):
         """Deletes all files of this job."""

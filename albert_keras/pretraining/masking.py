@@ -55,15 +55,6 @@ def derive_max_predictions(sequence_length, masked_rate):
     return max(1, round(sequence_length * masked_rate))
 
 
-def count_predictions(lengths, masked_rate, max_predictions):
-    """Returns the largest numbers of predictions, for `lengths` real tokens, `(batch,)`.
-
-    Special tokens are counted, as in the original.
-    """
-    wanted = np.rint(np.asarray(lengths) * masked_rate).astype(int)
-    return np.clip(wanted, 1, max_predictions)
-
-
 def select_ngrams(
     word_starts, maskable, budgets, draws, *, max_ngram, favor_shorter=True
 ):
@@ -282,8 +273,9 @@ def mask_examples(packed, draws, encoder, config):
     is_special = np.zeros(encoder.vocabulary_size(), bool)  # (vocabulary_size,)
     is_special[encoder.special_token_ids] = True
     maskable = ~is_special[token_ids]  # (batch, sequence_length)
-    lengths = is_real.sum(axis=1)  # (batch,)
-    budgets = count_predictions(lengths, config.masked_rate, config.num_predictions)
+    # (batch,) most predictions; special tokens are counted, as in the original
+    budgets = np.rint(is_real.sum(axis=1) * config.masked_rate).astype(int)
+    budgets = np.clip(budgets, 1, config.num_predictions)
     sizes = {"max_ngram": config.max_ngram, "favor_shorter": config.favor_shorter}
     select = MASKING[config.masking]
     selected, run_counts = select(word_starts, maskable, budgets, draws, **sizes)

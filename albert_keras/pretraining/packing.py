@@ -3,7 +3,7 @@
 import numpy as np
 
 from albert_keras.pretraining.documents import split_marks
-from albert_keras.pretraining.pairs import SentencePairs
+from albert_keras.pretraining.pairs import SentencePairs, truncate_pairs
 from albert_keras.tokenizers.packing import Segments, pack_segments
 from albert_keras.tokenizers.ragged import ragged_positions
 
@@ -26,7 +26,7 @@ def fill_rows(cutter, sequence_length):
     Returns:
         Tuple of `SentencePairs` and the number of skipped chunks.
     """
-    num_special = cutter.num_special
+    num_special = cutter.config.num_special
     least_free = max(sequence_length // 32, num_special + 2)
     # Each lane fills one row at a time, from its own share of the documents.
     num_documents = len(cutter.document_offsets) - 1
@@ -43,10 +43,8 @@ def fill_rows(cutter, sequence_length):
         targets = np.minimum(cutter.targets[starts], free)
         pairs, is_kept, sentences[active] = cutter.pairs_at(starts, targets, 2)
         num_skipped += int(np.count_nonzero(~is_kept))
-        pairs, lanes = (
-            cutter.truncate(pairs, free, starts).take(is_kept),
-            active[is_kept],
-        )
+        pairs = truncate_pairs(pairs, free, cutter.draws, starts).take(is_kept)
+        lanes = active[is_kept]
         steps.append(pairs._replace(row=rows[lanes], column=columns[lanes]))
         columns[lanes] += pairs.lengths + num_special
         num_pairs[lanes] += 1

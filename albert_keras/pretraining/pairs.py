@@ -117,19 +117,17 @@ class PairCutter:
     def __init__(self, documents, draws, config):
         self.offsets = documents.sentence_offsets
         self.document_offsets = documents.document_offsets
-        self.draws = draws
-        self.objective, self.gap = config.sentence_pairs, config.pair_gap
-        self.max_tokens, self.num_special = config.max_tokens, config.num_special
+        self.draws, self.config = draws, config
         sizes = np.diff(self.document_offsets)
         self.document = np.repeat(np.arange(len(sizes)), sizes)  # (num_sentences,)
         self.completes_singles = config.one_sentence_chunks == "random_document"
-        self.num_classes = len(PAIR_CLASSES[self.objective])
+        self.num_classes = len(PAIR_CLASSES[config.sentence_pairs])
         # All objectives except sentence order have a class of segments from elsewhere.
-        self.draws_elsewhere = self.objective != "sop"
-        short = 2 + _floor(draws.target, self.max_tokens - 1)  # (num_documents,)
+        self.draws_elsewhere = config.sentence_pairs != "sop"
+        short = 2 + _floor(draws.target, config.max_tokens - 1)  # (num_documents,)
         is_short = draws.is_short < config.short_sequence_prob
         # (num_sentences,)
-        self.targets = np.where(is_short, short, self.max_tokens)[self.document]
+        self.targets = np.where(is_short, short, config.max_tokens)[self.document]
 
     def cut(self):
         """Returns pairs of all documents, one a row, and the number of skipped chunks."""
@@ -142,7 +140,8 @@ class PairCutter:
             start = following[start]
         chain = np.array(chain, np.int64)
         starts = chain[is_kept[chain]]
-        pairs = self.truncate(pairs.take(starts), self.max_tokens, starts)
+        pairs, limit = pairs.take(starts), self.config.max_tokens
+        pairs = truncate_pairs(pairs, limit, self.draws, starts)
         return pairs._replace(row=np.arange(len(starts))), len(chain) - len(starts)
 
     def pairs_at(self, starts, targets, min_sentences=1):
@@ -160,7 +159,7 @@ class PairCutter:
         stops = np.maximum(self._stop(starts, targets), starts + min_sentences)
         stops = np.minimum(stops, ends)
         num_sentences, zeros = stops - starts, np.zeros(starts.shape, np.int64)
-        if self.objective == "none":
+        if self.config.sentence_pairs == "none":
             begin, end = self.offsets[starts], self.offsets[stops]
             pairs = SentencePairs(begin, end - begin, end, *[zeros] * 4)
             return pairs, np.ones(starts.shape, bool), stops
@@ -169,7 +168,7 @@ class PairCutter:
         middle = np.minimum(starts + 1 + splits, stops)
         first = self.offsets[starts], self.offsets[middle] - self.offsets[starts]
         lengths = np.maximum(targets - first[1], 1)  # of the second segments
-        next_one = np.minimum(middle + self.gap, ends - 1)
+        next_one = np.minimum(middle + self.config.pair_gap, ends - 1)
         elsewhere, exists = self._draw_elsewhere(starts, next_one, lengths)
         num_labels = self.num_classes - (self.draws_elsewhere & ~exists)
         label = num_labels - 1 - _floor(self.draws.swap[starts], num_labels)
@@ -185,18 +184,13 @@ class PairCutter:
         pairs = SentencePairs(*segments[0], *segments[1], label, zeros, zeros)
         return pairs, ~is_single | is_moved, following
 
-    def truncate(self, pairs, limits, starts):
-        """Truncates the pairs at the sentences `starts` to `limits` tokens."""
-        draws = self.draws.first_end[starts], self.draws.second_end[starts]
-        return truncate_pairs(pairs, limits, *draws)
-
     def _draw_elsewhere(self, starts, next_one, lengths):
         """Draws the first sentences of segments from elsewhere.
 
         Returns:
             Tuple of sentences, and bool, false if there is no such segment.
         """
-        if self.objective == "distant":
+        if self.config.sentence_pairs == "distant":
             return self._draw_distant(starts, next_one, lengths)
         last = len(self.document_offsets) - 2
         # One of the other documents: numbers from the chunk's own on are shifted by 1.
@@ -215,7 +209,7 @@ class PairCutter:
         begin = self.document_offsets[self.document[starts]]
         end = self.document_offsets[self.document[starts] + 1]
         distance = self.targets[starts]
-        gap_begin = np.maximum(starts - self.gap, begin)
+        gap_begin = np.maximum(starts - self.config.pair_gap, begin)
         limits = self.offsets[gap_begin] - distance
         last_end = np.searchsorted(self.offsets, limits, side="right") - 1
         limits = self.offsets[np.maximum(last_end, 0)] - lengths
@@ -233,8 +227,10 @@ class PairCutter:
         return np.minimum(reached, self.document_offsets[self.document[starts] + 1])
 
 
-def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
+def truncate_pairs(pairs, max_tokens, draws, starts):
     """Truncates pairs to `max_tokens`, the longer segment first.
+
+    The draws are those of `starts`, the first sentences of the pairs.
 
     The original drops single tokens, from the front or the back with equal probability.
     The number of tokens that a segment loses depends only on the lengths, and the number
@@ -242,11 +238,10 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
     """
     lengths = [pairs.first_length, pairs.second_length]
     num_first, num_second = kept_lengths(lengths, max_tokens)
-    first_front = half_binomial(pairs.first_length - num_first, first_uniforms)
-    second_front = half_binomial(pairs.second_length - num_second, second_uniforms)
-    first = pairs.first_start + first_front, num_first
-    second = pairs.second_start + second_front, num_second
-    return SentencePairs(*first, *second, *pairs[4:])
+    lost = pairs.first_length - num_first, pairs.second_length - num_second
+    first_start = pairs.first_start + half_binomial(lost[0], draws.first_end[starts])
+    second_start = pairs.second_start + half_binomial(lost[1], draws.second_end[starts])
+    return SentencePairs(first_start, num_first, second_start, num_second, *pairs[4:])
 
 
 def half_binomial(counts, uniforms):

@@ -44,20 +44,13 @@ class Phase:
         Raises:
             ValueError: If a name is unknown, or a value is not valid for it.
         """
-        values = {}
-        for part in text.split(","):
-            name, _, value = part.partition("=")
-            if name not in _FIELDS:
-                raise ValueError(
-                    f"A phase consists of NAME=VALUE, with names {', '.join(_FIELDS)}. "
-                    f"Received: '{part}' in '{text}'."
-                )
-            values[name] = _read(_FIELDS[name], value)
-        missing = [name for name in ("num_steps", "batch_size") if name not in values]
-        if missing:
+        given = dict(part.partition("=")[::2] for part in text.split(","))
+        if not {"num_steps", "batch_size"} <= given.keys() <= _FIELDS.keys():
             raise ValueError(
-                f"A phase must have {' and '.join(missing)}. Received: '{text}'."
+                "A phase consists of NAME=VALUE, with num_steps, batch_size, and others "
+                f"of {', '.join(_FIELDS)}. Received: '{text}'."
             )
+        values = {name: _read(_FIELDS[name], value) for name, value in given.items()}
         own = {name: values.pop(name) for name in _OWN if name in values}
         return cls(**own, data_options=values)
 

@@ -13,13 +13,12 @@ random sampling numbers.
 
 import contextlib
 import dataclasses
-import errno
 import functools
 import itertools
 
 import numpy as np
 
-from albert_keras.checks import check_choice, check_json, shown
+from albert_keras.checks import check_choice, check_json
 from albert_keras.pretraining import jobs, token_store
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -114,14 +113,8 @@ def prepare_pretraining_data(
     >>> report.num_documents, report.num_examples
     (2, 2)
     """
-    if not hasattr(tokenizer, "encoder"):
-        raise TypeError(
-            "`tokenizer` must be a tokenizer of this package; the order is corpus, "
-            f"tokenizer, output_dir. Received: tokenizer={shown(tokenizer)}."
-        )
     check_choice("format", format, jobs.DATA_FORMATS)
     config = config or PretrainingDataConfig()
-    config.warn_of_cut_rate()
     # Errors are raised here instead of in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = to_path(output_dir)
@@ -143,10 +136,15 @@ def prepare_pretraining_data(
         else:
             pool = BeamPool(job.work, job, runner, runner_options)
         files.write_json(job.work / "arguments.json", plan)
-        with _kept_for_next_call(job), pool:
-            run = functools.partial(pool.run, progress=progress)
-            shards, report = _run_stages(job, run, plan)
-        described = {**job.describe(shards), "report": report.to_dict()}
+        try:
+            with pool:
+                run = functools.partial(pool.run, progress=progress)
+                shards, report = _run_stages(job, run, plan)
+        except ValueError:
+            # The same call would fail again.
+            job.delete_all()
+            raise
+        described = {"shards": shards, "report": report.to_dict()}
         token_store.write_description(folder, {**plan, **described})
         delete_folder(job.work)
         return report
@@ -179,7 +177,6 @@ def _run_stages(job, run, plan):
     windows = run("examples", jobs.count_windows, tasks)
     sizes = [size for epoch in windows for size in epoch["sizes"]]
     counts += [epoch["counts"] for epoch in windows]
-    _report([*counts, {"num_examples": sum(sizes)}])
     num_shards = job.config.num_shards
     tasks = [
         (shard_path(job.folder, index, num_shards), *examples, shards, sizes)
@@ -226,7 +223,7 @@ def _describe_held_out(job, run, plan, shards):
     counts["num_documents"] = sum(block["num_documents"] for block in blocks)
     counts["num_corpus_tokens"] = sum(block["num_tokens"] for block in blocks)
     report = _report([counts], "The held-out documents")
-    described = {**job.describe(shards), "kind": "tokens", "report": report.to_dict()}
+    described = {"shards": shards, "kind": "tokens", "report": report.to_dict()}
     token_store.write_description(job.held_out, {**plan, **described})
 
 
@@ -263,6 +260,8 @@ def _plan(job, tokenizer, validation_split):
     return {
         "kind": "tokens" if job.format == "store" else "records",
         "config": dataclasses.asdict(job.config),
+        "vocabulary_size": int(job.encoder.vocabulary_size()),
+        "special_token_ids": [*map(int, job.encoder.special_token_ids)],
         "tokenizer_fingerprint": tokenizer.fingerprint(),
         "input_fingerprint": job.corpus.fingerprint(fingerprints),
         "input_files": fingerprints,
@@ -309,21 +308,3 @@ def _differences(found, plan):
         found = f"has changed in '{path}'" if path else "is read in another way"
         differences.append(f"the corpus {found}")
     return differences
-
-
-@contextlib.contextmanager
-def _kept_for_next_call(job):
-    """Deletes the work if the input is invalid; keeps it if the disk is full."""
-    try:
-        yield
-    except ValueError:
-        # The same call would fail again.
-        job.delete_all()
-        raise
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            error.strerror += (
-                f". Finished work is kept in '{job.folder}': free some space and repeat "
-                "the call to continue"
-            )
-        raise

@@ -1,6 +1,7 @@
 """Named pretraining recipes, and scaling to other batch sizes."""
 
 import dataclasses
+import functools
 
 from albert_keras.pretraining.phases import Phase
 
@@ -86,6 +87,14 @@ class PretrainingRecipe:
 
 SHORT_ROWS = {"sequence_length": 32, "masking": "token"}
 
+_small_recipe = functools.partial(
+    PretrainingRecipe,
+    preset="albert_nano_en",
+    batch_size=32,
+    optimizer="adamw",
+    data_options={"sequence_length": 128, "masked_rate": 0.2},
+)
+
 RECIPES = {
     "paper": PretrainingRecipe(
         text="16 GB of English text, 30,000 pieces; from Lan et al. 2020, section 4.1"
@@ -115,16 +124,12 @@ RECIPES = {
         warmup_steps=375,
         data_options={"sequence_length": 128},
     ),
-    "small": PretrainingRecipe(
+    "small": _small_recipe(
         text="1 MB or more, 8,000 pieces as albert_nano_en; by trial; the default",
         measured="loss 6.01 per masked piece (unigrams 6.58) after 1000 steps, 7 minutes",
-        preset="albert_nano_en",
-        batch_size=32,
         num_steps=3000,
-        optimizer="adamw",
         learning_rate=0.002,
         warmup_steps=100,
-        data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
     "adapt": PretrainingRecipe(
         text="1 MB or more of domain text; default with --checkpoint; by trial",
@@ -139,41 +144,33 @@ RECIPES = {
     # Short rows first: on long rows, such a small model learns only word frequencies and
     # topics for thousands of steps, before it attends to neighbouring words. The model
     # has 32 positions; the positions of longer rows begin as copies of them.
-    "two_cores": PretrainingRecipe(
+    "two_cores": _small_recipe(
         text="26 MB, 8,000 pieces; with --max-sequence-length 32; by trial",
         measured="loss 4.76 per masked piece of short rows in 24 minutes on one core",
-        preset="albert_nano_en",
         batch_size=64,
         num_steps=4000,
-        optimizer="adamw",
         learning_rate=0.002,
         warmup_steps=100,
         data_options={**SHORT_ROWS, "masked_rate": 0.2},
     ),
-    "two_cores_long": PretrainingRecipe(
+    "two_cores_long": _small_recipe(
         text="continues two_cores: its --checkpoint, --max-sequence-length 128; by trial",
         measured="loss 4.93 (trigrams 6.19), 63.8 ± 2.2 % of orders, in 31 more minutes",
-        preset="albert_nano_en",
-        batch_size=32,
         num_steps=2800,
-        optimizer="adamw",
         learning_rate=0.0015,
         warmup_steps=50,
-        data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
     # At first the layer is applied once. With 12 applications from the start, the loss
     # stays at that of unigrams for the time that one application needs to get below it.
-    "two_cores_mini": PretrainingRecipe(
+    "two_cores_mini": _small_recipe(
         text="100 MB, 8,000 pieces; by trial; two_cores_mini_long continues it",
         measured="loss 4.79 per masked piece (trigrams 6.18) in 2.2 hours, one core",
         preset="albert_mini_12",
         precision="mixed_bfloat16",
         batch_size=64,
         num_steps=16_700,
-        optimizer="adamw",
         learning_rate=0.0015,
         warmup_steps=400,
-        data_options={"sequence_length": 128, "masked_rate": 0.2},
         phases=(
             Phase(5000, 64, 1, SHORT_ROWS),
             Phase(7500, 64, 3, SHORT_ROWS),
@@ -184,17 +181,14 @@ RECIPES = {
     ),
     # With 3 instead of 12 applications at first, steps are 3 times as fast, and the loss
     # is the same.
-    "two_cores_mini_long": PretrainingRecipe(
+    "two_cores_mini_long": _small_recipe(
         text="continues two_cores_mini, with --checkpoint of its run; by trial",
         measured="loss 4.62 per masked piece (trigrams 6.18) in 1.9 more hours, one core",
         preset="albert_mini_12",
         precision="mixed_bfloat16",
-        batch_size=32,
         num_steps=4550,
-        optimizer="adamw",
         learning_rate=0.0012,
         warmup_steps=200,
-        data_options={"sequence_length": 128, "masked_rate": 0.2},
         phases=(Phase(2800, 32, 3), Phase(1000, 32, 6), Phase(750, 32)),
     ),
     # Whole documents of the sample fit in a row. A logistic regression on the pieces of

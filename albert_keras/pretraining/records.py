@@ -161,17 +161,13 @@ def _read(path, parse=None):
 def _read_spec(paths):
     """Returns the features of the first record, for `tf.io.parse_example`."""
     import tensorflow as tf
-    from google.protobuf.message import DecodeError
 
     groups = ((path, records) for path in paths for records in _read(path))
     path, records = next(groups, (None, None))
     if path is None:
         received = ", ".join(f"'{path}'" for path in paths)
         raise ValueError(f"`source` must have a record. Received: {received}, empty.")
-    try:
-        found = tf.train.Example.FromString(records[0]).features.feature
-    except DecodeError:
-        found = {}
+    found = tf.train.Example.FromString(records[0]).features.feature
     if not found.keys() >= {*_OF_ORIGINAL}:
         raise ValueError(
             "Pretraining records must be `tf.train.Example`s with the features "

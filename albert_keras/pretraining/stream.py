@@ -41,18 +41,17 @@ class ExampleStream:
 
     Args:
         folder: Path of the store.
-        description: dict. Content of its `dataset.json`.
+        shards: dict. The shards in its `dataset.json`.
+        vocabulary: `StoredVocabulary`, or the encoder of the text.
         config: `PretrainingDataConfig`.
         seed: int >= 0.
     """
 
-    def __init__(self, folder, description, config, seed):
-        self._config = config
-        self._seed = seed
-        self._vocabulary = StoredVocabulary(description)
+    def __init__(self, folder, shards, vocabulary, config, seed):
+        self._vocabulary, self._config, self._seed = vocabulary, config, seed
         self._blocks = [
             (folder / name, block)
-            for name, blocks in description["shards"].items()
+            for name, blocks in shards.items()
             for block in blocks
         ]
 

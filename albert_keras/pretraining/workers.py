@@ -1,6 +1,6 @@
 """Pool of worker processes that keeps finished results on disk."""
 
-import itertools
+import functools
 import json
 import multiprocessing
 import os
@@ -34,17 +34,15 @@ class TaskPool:
         check_positive_integer("num_workers", num_workers)
         self.folder, self._context = to_path(folder), context
         self._num_workers, self._executor = num_workers, None
-        # Pickled here, so that errors are raised at once.
-        self._pickled = pickle.dumps(context) if num_workers > 1 else None
 
     def __enter__(self):
-        if self._pickled:
+        if self._num_workers > 1:
             # Forks are not safe after TensorFlow has run.
             spawn = multiprocessing.get_context("spawn")
             # If a child is killed while it starts, its parent waits forever to write an
             # argument that does not fit in a pipe.
             self._file = tempfile.NamedTemporaryFile()
-            self._file.write(self._pickled)
+            pickle.dump(self._context, self._file)
             self._file.flush()
             self._executor = futures.ProcessPoolExecutor(
                 self._num_workers, spawn, _begin, [self._file.name]
@@ -76,40 +74,32 @@ class TaskPool:
         """
         weights = weights or [1] * len(tasks)
         progress = progress or (lambda *_: None)
-        done, total = 0, sum(weights)
+        done, total, results = 0, sum(weights), []
         progress(name, done, total)
         files = [self.folder / f"{name}-{n:06}.json" for n in range(len(tasks))]
-        present = set(self.folder.glob(f"{name}-*.json"))
-        missing = {n: file for n, file in enumerate(files) if file not in present}
-        found = (
-            (number, json.loads(file.read_text("utf-8")))
-            for number, file in enumerate(files)
-            if number not in missing
-        )
-        made, results = self._run_all(function, tasks, missing), {}
-        for number, result in itertools.chain(found, made):
-            results[number] = result
-            done += weights[number]
+        for result in self._run_all(function, tasks, files):
+            done += weights[len(results)]
+            results.append(result)
             progress(name, done, total)
-        return [results[number] for number in range(len(tasks))]
+        return results
 
     def _run_all(self, function, tasks, files):
-        """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""
+        """Yields the results of tasks, in their order, given the path of each result."""
         if self._executor is None:
-            for number, file in files.items():
-                yield number, run_task(function, self._context, tasks[number], file)
+            for task, file in zip(tasks, files, strict=True):
+                yield run_task(function, self._context, task, file)
             return
         # New processes import the user's script, which may import TensorFlow or have no
         # `__main__` guard. An empty module takes its place while they start.
         script = sys.modules["__main__"]
-        given = [(function, tasks[number], file) for number, file in files.items()]
+        work = functools.partial(_work, function)
         try:
             try:
                 sys.modules["__main__"] = types.ModuleType("__main__")
-                results = self._executor.map(_work, given)
+                results = self._executor.map(work, tasks, files)
             finally:
                 sys.modules["__main__"] = script
-            yield from zip(files, results, strict=True)
+            yield from results
         except futures.BrokenExecutor as error:
             raise RuntimeError(
                 "A worker process must run until it is told to end. Received: one that "
@@ -119,7 +109,9 @@ class TaskPool:
 
 
 def run_task(function, context, task, file):
-    """Runs one task, writes its result to `file` atomically, and returns it."""
+    """Returns the result of a task, which `file` has or gets atomically."""
+    if file.is_file():
+        return json.loads(file.read_text("utf-8"))
     result = function(context, task)
     write_json(file, result)
     return result
@@ -141,6 +133,5 @@ def _end_with_parent():
     os._exit(1)
 
 
-def _work(given):
-    function, task, file = given
+def _work(function, task, file):
     return run_task(function, _context, task, file)

@@ -127,7 +127,6 @@ def test_a_full_disk_keeps_what_is_finished(
     assert process.returncode == 1, errors
     (line,) = [x for x in errors.splitlines() if x.startswith("albert-keras")]
     assert "File too large" in line
-    assert f"Finished work is kept in '{output}': free some space and repeat" in line
     assert "Traceback" not in errors
     results = (output / "unfinished").glob("*-??????.json")
     assert {path.name.partition("-")[0] for path in results} == stages

@@ -119,11 +119,6 @@ def test_invalid_arguments(folder):
         pretraining_dataset(folder, 0, seed=0)
     with pytest.raises(ValueError, match=message):
         pretraining_validation_dataset(folder, 0)
-    with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
-        pretraining_dataset(folder, BATCH_SIZE, seed=0, start_step=-2)
-    message = "seed=None. For one pass .* use `pretraining_validation_dataset`"
-    with pytest.raises(ValueError, match=message):
-        pretraining_dataset(folder, BATCH_SIZE)
     config = PretrainingDataConfig(sequence_length=31)
     with pytest.raises(ValueError, match="only for token stores; .*sequence_length=31"):
         pretraining_validation_dataset(folder, BATCH_SIZE, config=config)

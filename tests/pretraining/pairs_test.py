@@ -65,9 +65,9 @@ def test_truncation_equals_one_token_at_a_time():
     first, second = np.mgrid[1:16, 0:17].reshape(2, -1)
     zeros = np.zeros_like(first)
     pairs = SentencePairs(zeros, first, zeros + 500, second, *[zeros] * 3)
-    uniforms = np.random.default_rng(0).random((2, len(first)))
+    draws = draw_pairs(np.random.default_rng(0), 0, len(first)), slice(None)
     for max_tokens in (7, 10):
-        kept = truncate_pairs(pairs, max_tokens, *uniforms)
+        kept = truncate_pairs(pairs, max_tokens, *draws)
         for row, lengths in enumerate(np.stack([first, second], axis=1).tolist()):
             while sum(lengths) > max_tokens:
                 lengths[0 if lengths[0] > lengths[1] else 1] -= 1
@@ -76,7 +76,7 @@ def test_truncation_equals_one_token_at_a_time():
         assert (kept.second_start + kept.second_length <= 500 + second).all()
     # A limit for each pair.
     limits = np.arange(2, 2 + len(first))
-    kept = truncate_pairs(pairs, limits, *uniforms)
+    kept = truncate_pairs(pairs, limits, *draws)
     np.testing.assert_array_equal(kept.lengths, np.minimum(first + second, limits))
 
 
@@ -84,8 +84,8 @@ def test_truncation_takes_from_front_and_back():
     size = 2_000
     columns = (0, 30, 100, 20, 1, 0, 0)
     pairs = SentencePairs(*(np.full(size, column) for column in columns))
-    uniforms = np.random.default_rng(0).random((2, size))
-    kept = truncate_pairs(pairs, 26, *uniforms)
+    draws = draw_pairs(np.random.default_rng(0), 0, size)
+    kept = truncate_pairs(pairs, 26, draws, slice(None))
     starts = np.stack([kept.first_start, kept.second_start - 100])
     # Binomial(17, 1/2) and Binomial(7, 1/2): mean and variance, 4 standard errors.
     np.testing.assert_allclose(starts.mean(axis=1), [8.5, 3.5], atol=0.19)

@@ -23,9 +23,9 @@ def test_text_of_a_phase():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("num_steps=3", "must have batch_size. Received: 'num_steps=3'"),
-        ("steps=3,batch_size=2", "consists of NAME=VALUE, .*Received: 'steps=3' in"),
-        ("num_steps=3,batch_size=2,seed=1", "Received: 'seed=1'"),
+        ("num_steps=3", "with num_steps, batch_size, .*Received: 'num_steps=3'"),
+        ("steps=3,batch_size=2", "consists of NAME=VALUE, .*Received: 'steps=3,"),
+        ("num_steps=3,batch_size=2,seed=1", "Received: '.*,seed=1'"),
         ("num_steps=0,batch_size=2", "`num_steps` must be an integer, 1 to"),
         ("num_steps=3,batch_size=x", "`batch_size` must be an integer, .*'x'"),
         ("num_steps=3,batch_size=2,masking=all", "`masking` must be one of"),

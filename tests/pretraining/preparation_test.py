@@ -242,17 +242,10 @@ def test_resume_after_interrupt(
         assert len(shards) >= 2
         assert shards.items() <= times_of(tmp_path.iterdir()).items()
 
-    report = prepare_pretraining_data(*arguments, **options)
+    # The number of workers may change.
+    report = prepare_pretraining_data(*arguments, format=format)
     assert report == prepared[format][1]
     assert content(tmp_path) == content(prepared[format][0])
-
-
-def test_resume_with_other_num_workers(prepared, corpus, tokenizer, tmp_path):
-    arguments = corpus, tokenizer, tmp_path, CONFIG
-    for num_workers, moment in ((2, ("shuffle", 1)), (1, ("write", 1))):
-        interrupt(moment, *arguments, num_workers=num_workers)
-    prepare_records(*arguments)
-    assert content(tmp_path) == content(prepared["tfrecord"][0])
 
 
 def test_leftovers_of_a_killed_call_are_deleted(corpus, tokenizer, tmp_path):
@@ -335,11 +328,6 @@ def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_arguments_in_another_order_are_refused(tmp_path, tokenizer):
-    with pytest.raises(TypeError, match="order is corpus, tokenizer, output_dir. Rec"):
-        prepare_records(["a"], str(tmp_path), tokenizer)
-
-
 def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes = tmp_path / ".notes.txt"
     notes.write_text("kept")
@@ -378,25 +366,13 @@ def test_no_examples(tokenizer, tmp_path, format, num_workers):
 
 def test_invalid_corpora(tokenizer, tmp_path):
     folder = tmp_path / "data"
-    with pytest.raises(TypeError, match="list of sentences. Received: 17"):
+    with pytest.raises(TypeError, match="list of sentences, .* Received: 17"):
         prepare_records([["abc"], 17], tokenizer, folder, CONFIG)
     with pytest.raises(FileNotFoundError, match="absent.txt"):
         prepare_records("absent.txt", tokenizer, folder, CONFIG)
     with pytest.raises(ValueError, match="`num_workers` must be.*num_workers=0"):
         prepare_records([["abc"]], tokenizer, folder, CONFIG, num_workers=0)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_warning_names_the_caller(documents, tokenizer, tmp_path):
-    config = dataclasses.replace(CONFIG, sequence_length=509, max_predictions=20)
-    message = (
-        "max_predictions=20, sequence_length=509, so that 3.9% of a full example is "
-        "masked, not 15.0%"
-    )
-    with pytest.warns(UserWarning, match=message) as caught:
-        report = prepare_records(documents, tokenizer, tmp_path, config)
-    assert [warning.filename for warning in caught] == [__file__]
-    assert 0.039 < report.rates["masked_rate"] < 0.06
 
 
 # === Held-out documents ===

@@ -9,7 +9,7 @@ import pytest
 from albert_keras.pretraining import stream
 from albert_keras.pretraining.documents import mark_word_starts, take_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.stream import ExampleStream
+from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
 from albert_keras.pretraining.token_store import token_shard_path, write_token_shard
 from tests.pretraining.random_documents import number_tokens, original_ids
 
@@ -67,7 +67,9 @@ def store(tmp_path):
 
 
 def open_stream(store, config=CONFIGS["padded"], seed=9):
-    return ExampleStream(*store, config, seed)
+    folder, description = store
+    vocabulary = StoredVocabulary(description)
+    return ExampleStream(folder, description["shards"], vocabulary, config, seed)
 
 
 def collect(batches):
