@@ -12,11 +12,11 @@ from albert_keras.checks import check_json, existing_file
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
-from albert_keras.tasks.metrics import spearman
+from albert_keras.tasks.metrics import METRICS
 from albert_keras.tasks.reading import as_columns, as_rows
 from albert_keras.tasks.text_classification import reading
 from albert_keras.text.tables import read_table
-from albert_keras.text.text_files import UTF_8, read_json_lines
+from albert_keras.text.text_files import read_json_lines
 
 # The fields of `EmbeddingColumns` whose columns each objective needs.
 OBJECTIVES = {
@@ -157,10 +157,23 @@ class EmbeddingTask(FinetuningTask):
             )
 
     def read(self, source, *, needs_labels=True):
-        """Returns `EmbeddingRows`, or `RetrievalRows` for evaluation."""
-        names = [getattr(self.columns, name) for name in OBJECTIVES[self.objective]]
-        rows = read_embedding_rows(source, self.columns, names, self.decoding)
-        if isinstance(rows, RetrievalRows) or not rows.labels:
+        """Returns `EmbeddingRows` of a table or of TFDS, at least one row.
+
+        A folder in BEIR's layout, with `corpus.jsonl`, `queries.jsonl` and
+        `qrels/test.tsv`, or another file in its `qrels`, gives `RetrievalRows`.
+        """
+        path, columns, decoding = pathlib.Path(source), self.columns, self.decoding
+        if (path / "corpus.jsonl").is_file():
+            return _read_retrieval(path, path / "qrels" / "test.tsv", decoding)
+        if path.parent.name == "qrels":
+            return _read_retrieval(path.parents[1], path, decoding)
+        required = [getattr(columns, name) for name in OBJECTIVES[self.objective]]
+        names = (columns.text, columns.pair, columns.negative, columns.label)
+        cells, num_skipped = reading.read_columns(
+            source, columns, required, names, decoding
+        )
+        rows = EmbeddingRows(*map(cells.get, names), num_skipped)
+        if not rows.labels:
             return rows
         if any(isinstance(label, tuple) for label in rows.labels):
             return rows._replace(labels=_vectors(rows.labels))
@@ -201,15 +214,9 @@ class EmbeddingTask(FinetuningTask):
     def build_model(self, backbone):
         from albert_keras.models import AlbertTextEmbedder
 
-        dim, dense = backbone.hidden_dim, {}
-        if self.vector_dim not in (None, dim):
-            dim = self.vector_dim
-            dense = {"dense_dim": dim, "dense_activation": "linear"}
-        if (self.least_dimensions or 1) > dim:
-            raise ValueError(
-                f"`least_dimensions` must be at most the model's {dim}. "
-                f"Received: least_dimensions={self.least_dimensions}."
-            )
+        dense = {}
+        if self.vector_dim not in (None, backbone.hidden_dim):
+            dense = {"dense_dim": self.vector_dim, "dense_activation": "linear"}
         return AlbertTextEmbedder(backbone, None, self.pooling_mode, **dense)
 
     def learner_of(self, model):
@@ -277,7 +284,8 @@ class EmbeddingTask(FinetuningTask):
         others = _normalized(rows.labels) if is_taught else vectors_of(rows.pairs)
         cosines = (vectors_of(rows.texts) * others).sum(axis=1)
         name = "cosine" if is_taught else "spearman"
-        value = float(cosines.mean()) if is_taught else spearman(rows.labels, cosines)
+        value = cosines.mean() if is_taught else METRICS[name](rows.labels, cosines)
+        value = float(value)
         return {"score": value, name: value, "num_examples": len(cosines)}
 
     def rows_of(self, samples):
@@ -332,32 +340,6 @@ def _normalized(vectors):
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
-def read_embedding_rows(source, columns, required, decoding=UTF_8):
-    """Reads texts with their pairs, negatives and labels, or a data set of search.
-
-    Args:
-        source: str or path: a table (see `read_table`); `"tfds:NAME:SPLIT"`; a folder in
-            BEIR's layout, with `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`; or
-            another file in its `qrels`.
-        columns: `EmbeddingColumns`.
-        required: Sequence of str. Names of columns that the table must have.
-        decoding: `Decoding` of the file.
-
-    Returns:
-        `EmbeddingRows`, at least one row; or `RetrievalRows`.
-    """
-    folder = pathlib.Path(source)
-    if (folder / "corpus.jsonl").is_file():
-        return _read_retrieval(folder, folder / "qrels" / "test.tsv", decoding)
-    if folder.parent.name == "qrels":
-        return _read_retrieval(folder.parents[1], folder, decoding)
-    names = (columns.text, columns.pair, columns.negative, columns.label)
-    cells, num_skipped = reading.read_columns(
-        source, columns, required, names, decoding
-    )
-    return EmbeddingRows(*map(cells.get, names), num_skipped)
-
-
 def _read_retrieval(folder, judgements, decoding):
     texts = {}
     for name in ("queries", "corpus"):
@@ -371,15 +353,9 @@ def _read_retrieval(folder, judgements, decoding):
     relevance = collections.defaultdict(dict)
     rows = [*read_table(existing_file(judgements, "qrels"), columns=header)]
     scores = reading.label_numbers([row["score"] for _, row in rows])
-    for (number, row), score in zip(rows, scores.tolist(), strict=True):
-        query, document = row["query-id"], row["corpus-id"]
-        if query not in texts["queries"] or document not in texts["corpus"]:
-            raise ValueError(
-                "A judgement must have a query and a document of the data set. "
-                f"Received: '{judgements}', line {number}, of {query} and {document}."
-            )
+    for (_, row), score in zip(rows, scores.tolist(), strict=True):
         if score > 0:
-            relevance[query][document] = score
+            relevance[row["query-id"]][row["corpus-id"]] = score
     if not relevance:
         raise ValueError(
             "A query must have a document with a score above 0. "

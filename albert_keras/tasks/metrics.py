@@ -40,14 +40,14 @@ def matthews(targets, predictions):
     return float(matthews_corrcoef(targets, predictions))
 
 
-def pearson(targets, predictions):
-    """Returns Pearson's correlation; 0.0 if targets or predictions are constant."""
-    return _correlation("pearsonr", targets, predictions)
+def correlation(name, targets, predictions):
+    """Returns a correlation of `scipy.stats`; 0.0 if one of its arrays is constant."""
+    from scipy import stats
 
-
-def spearman(targets, predictions):
-    """Returns Spearman's rank correlation; 0.0 if targets or predictions are constant."""
-    return _correlation("spearmanr", targets, predictions)
+    if _is_constant(targets) or _is_constant(predictions):
+        return 0.0
+    arrays = np.asarray(targets, np.float64), np.asarray(predictions, np.float64)
+    return float(getattr(stats, name)(*arrays).statistic)
 
 
 METRICS = {
@@ -55,8 +55,8 @@ METRICS = {
     "f1": f1,
     "macro_f1": functools.partial(f1, average="macro"),
     "matthews": matthews,
-    "pearson": pearson,
-    "spearman": spearman,
+    "pearson": functools.partial(correlation, "pearsonr"),
+    "spearman": functools.partial(correlation, "spearmanr"),
 }
 
 
@@ -179,12 +179,3 @@ def rates_by_label(labels, num_targets, num_predictions, num_correct):
 def _is_constant(values):
     values = np.asarray(values, np.float64)
     return np.ptp(values) <= _ROUNDING * np.abs(values).max()
-
-
-def _correlation(name, *arrays):
-    from scipy import stats
-
-    if any(map(_is_constant, arrays)):
-        return 0.0
-    arrays = (np.asarray(array, np.float64) for array in arrays)
-    return float(getattr(stats, name)(*arrays).statistic)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.checks import check_json, shown
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
@@ -25,6 +26,9 @@ LETTERS = string.ascii_uppercase
 CONTEXT_KEYS = ("context", "article", "passage")
 QUESTION_KEYS = ("question",)
 OPTION_KEYS = ("options", "choices")
+
+# Template for `check_json`.
+_ARTICLE = {"article": str, "questions": [str], "options": [[str]]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,28 +218,22 @@ def _questions_of(row, where):
     `row` is an article with several questions, or one question.
     """
     article = reading.first_of(row, CONTEXT_KEYS)
-    if "questions" in row:
-        columns = [row["questions"], row.get("options"), row.get("answers")]
-        if columns[2] is None and isinstance(columns[0], list):
-            columns[2] = [None] * len(columns[0])
-    else:
-        names = (QUESTION_KEYS, OPTION_KEYS, ("answer", "label"))
-        columns = [[reading.first_of(row, keys)] for keys in names]
+    if "questions" not in row:
+        names = {"questions": QUESTION_KEYS, "options": OPTION_KEYS}
+        names["answers"] = ("answer", "label")
+        row = {name: [reading.first_of(row, keys)] for name, keys in names.items()}
         article = "" if article is None else article
-    if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
+    check_json({**row, "article": article}, _ARTICLE, where)
+    columns = [row["questions"], row["options"], row.get("answers")]
+    if columns[2] is None:
+        columns[2] = [None] * len(columns[0])
+    sizes = {*map(len, columns[1])}
+    if len({*map(len, columns)}) > 1 or not sizes <= {*range(2, len(LETTERS) + 1)}:
         raise ValueError(
-            "`questions`, `options` and `answers` must be lists of the same length. "
-            f"Received: {where}."
+            "Each question must have an answer, or none of them, and a list of 2 to "
+            f"{len(LETTERS)} options. Received: {where}: {shown(row)}."
         )
     for question, options, answer in zip(*columns, strict=True):
-        is_list = isinstance(options, list) and 2 <= len(options) <= len(LETTERS)
-        texts = [article, question, *options] if is_list else []
-        if not is_list or not all(isinstance(text, str) for text in texts):
-            raise ValueError(
-                f"A question, its article and its list of 2 to {len(LETTERS)} options "
-                "must be texts. Received: "
-                f"{where}: {question!r:.80}, {options!r:.80}, {article!r:.80}."
-            )
         yield article, question, options, _answer_index(answer, len(options), where)
 
 

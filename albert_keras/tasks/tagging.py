@@ -189,9 +189,17 @@ class TaggingTask(FinetuningTask):
         return path.suffix in (".tsv", ".txt", ".conll")
 
     def write_submission(self, path, prepared, predictions):
-        """Writes columns of words, target tags if known, and predicted tags."""
-        words, tags, _ = prepared.rows
-        write_tagged(path, words, predictions.tags, tags)
+        """Writes columns of words, target tags if known, and predicted tags.
+
+        An empty line ends a sentence, as `conlleval -d` and `read_tagged` expect.
+        """
+        columns = [*filter(None, prepared.rows[:2]), predictions.tags]
+        lines = []
+        for sentence in zip(*columns, strict=True):
+            lines += ["\t".join(row) for row in zip(*sentence, strict=True)]
+            lines.append("")
+        with atomic_path(path) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", "utf-8")
 
     def text_keys(self, rows):
         return [tuple(words) for words in rows.words]
@@ -262,33 +270,6 @@ def default_tag(tags):
     """
     counts = collections.Counter(itertools.chain(*tags))
     return max(counts, key=lambda tag: (tag == entities.OUTSIDE, counts[tag]))
-
-
-def write_tagged(path, words, predictions, tags=None):
-    r"""Writes tags in columns: a word in each line, and an empty line after a sentence.
-
-    The columns are the word, the target tag if known, and the predicted tag, as
-    `conlleval -d '\t'` and `read_tagged` read them.
-
-    Args:
-        path: str or path.
-        words, predictions: Lists of lists of str of the same lengths. Words must not
-            have tabs or line breaks.
-        tags: Targets, lists of the same lengths, or None.
-    """
-    columns = [words, predictions] if tags is None else [words, tags, predictions]
-    lines = []
-    for sentence in zip(*columns, strict=True):
-        lines += ["\t".join(row) for row in zip(*sentence, strict=True)]
-        lines.append("")
-    for word in itertools.chain(*words):
-        if re.search(r"[\t\r\n]", word):
-            raise ValueError(
-                "A word in columns must not hold a tab or a line break. "
-                f"Received: {word!r}."
-            )
-    with atomic_path(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def _read_columns(path, lines):

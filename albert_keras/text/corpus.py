@@ -37,12 +37,11 @@ _FILE_BYTES = 2**10
 
 
 class File(NamedTuple):
-    """A file of a corpus, with size and time to detect changes."""
+    """A file of a corpus."""
 
     path: str
     format: str  # a key of `formats.DOCUMENT_READERS`
     size: int  # bytes on disk
-    mtime_ns: int  # 0 in object stores
     records: list | None = None  # for TFDS, `[start, stop, number in the whole file]`
 
 
@@ -223,17 +222,12 @@ def _cut_documents(documents, part_bytes):
 def _digest(documents):
     digest = hashlib.sha256()
     for document in documents:
-        if not isinstance(document, list | tuple):
+        is_list = isinstance(document, list | tuple)
+        if not is_list or not all(isinstance(sentence, str) for sentence in document):
             raise TypeError(
-                "Each document must be a list of sentences. "
+                "Each document must be a list of sentences, which are str. "
                 f"Received: {document!r:.80}. Do not mix paths and documents."
             )
-        for sentence in document:
-            if not isinstance(sentence, str):
-                raise TypeError(
-                    "Each sentence must be a str. "
-                    f"Received: {sentence!r:.80} (of type {type(sentence).__name__})."
-                )
         digest.update(json.dumps(document).encode())
     return {"num_documents": len(documents), "sha256": digest.hexdigest()}
 
@@ -245,25 +239,22 @@ def find_files(source, format=None, text_column="text"):
         return [_describe(path, "tfds", records) for path, *records in shards]
     if is_address(source):
         return [
-            File(address, format or _format_of(address), size, 0)
+            File(address, format or _format_of(address), size)
             for address, size in _find_addresses(str(source))
         ]
     return [_describe(path, format or _format_of(path)) for path in _find_paths(source)]
 
 
 def _describe(path, format, records=None):
-    status = os.stat(path)
-    return File(str(path), format, status.st_size, status.st_mtime_ns, records)
+    return File(str(path), format, os.path.getsize(path), records)
 
 
 def _find_paths(source):
-    if source == "":
-        # `pathlib.Path("")` is the current folder.
-        _fail_to_find(source)
     path = pathlib.Path(source)
     if path.is_file():
         return [path]
-    if path.is_dir():
+    # Not `path.is_dir()`, since the path of "" is the current folder.
+    if os.path.isdir(source):
         found = (p for p in path.rglob("*") if p.name.endswith(tuple(SUFFIXES)))
     else:
         found = map(pathlib.Path, glob.glob(str(source), recursive=True))

@@ -3,14 +3,13 @@
 import collections
 import itertools
 import math
-import re
+import textwrap
 from typing import Any, NamedTuple
 
 from albert_keras.checks import import_optional
 from albert_keras.system.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import (
-    LinePlace,
     check_text_column,
     check_unicode,
     decode,
@@ -22,6 +21,13 @@ from albert_keras.text.tfds import read_tfds
 
 # Longer documents are cut, because memory holds a whole document.
 DOCUMENT_CHARACTERS = 2**21
+
+# Options of `textwrap.wrap` that leave the text within lines as it is.
+_KEEP_TEXT = {
+    "expand_tabs": False,
+    "replace_whitespace": False,
+    "break_on_hyphens": False,
+}
 
 # Documents of a Parquet file that are read together, and bytes of a file.
 _BATCH_ROWS = 64
@@ -74,7 +80,7 @@ def cut_document(document, max_characters):
     """
     part, num_characters = [], 0
     for sentence in document:
-        for piece in _cut_sentence(sentence, max_characters):
+        for piece in textwrap.wrap(sentence, max_characters, **_KEEP_TEXT):
             if part and num_characters + len(piece) > max_characters:
                 yield part
                 part, num_characters = [], 0
@@ -82,18 +88,6 @@ def cut_document(document, max_characters):
             num_characters += len(piece)
     if part:
         yield part
-
-
-def _cut_sentence(sentence, max_characters):
-    fitting_words = re.compile(rf".{{1,{max_characters}}}(?!\S)", re.DOTALL)
-    sentence = sentence.strip()
-    while len(sentence) > max_characters:
-        found = fitting_words.match(sentence)
-        end = found.end() if found else max_characters
-        yield sentence[:end].rstrip()
-        sentence = sentence[end:].lstrip()
-    if sentence:
-        yield sentence
 
 
 def _read_text(piece, options, counts):
@@ -161,7 +155,7 @@ def _read_jsonl(piece, options, counts):
                 return
             line = decode(line, f"'{file}'", offset, options.errors, counts).strip()
             if line:
-                place, column = LinePlace(file, offset), options.text_column
+                place, column = f"'{file}', byte {offset}", options.text_column
                 row = json_object(line, place)
                 # As in tables, null is an empty text, and a missing column an error.
                 text = "" if row.get(column, 0) is None else row.get(column)

@@ -186,13 +186,14 @@ def _check_header(path, line_number, header, columns):
 def _read_json_lines(path, header, columns, decoding, skips_broken):
     for line_number, where, row in read_json_lines(path, decoding, skips_broken):
         names = row if row.keys() >= set(columns) else _spelt_as(columns, [*row])
-        values = (_as_text(value, where, decoding) for value in row.values())
+        values = (as_text(value, where, decoding) for value in row.values())
         yield line_number, dict(zip(names, values, strict=True))
 
 
-def _as_text(value, where, decoding):
+def as_text(value, where, decoding):
+    """Returns a JSON value as `read_table` does; `where` is its place, for errors."""
     if isinstance(value, list):
-        texts = tuple(_as_text(item, where, decoding) for item in value)
+        texts = tuple(as_text(item, where, decoding) for item in value)
         return None if any(not isinstance(text, str) for text in texts) else texts
     if value is None or isinstance(value, dict):
         return None

@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import io
 import json
-import re
 import sys
 import zlib
 from typing import NamedTuple
@@ -24,7 +23,6 @@ MAX_BYTES = 2**26
 STANDARD_INPUT = "-"
 
 _REPLACEMENT = "\ufffd"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Decoding(NamedTuple):
@@ -145,7 +143,7 @@ def decode(content, where, offset=0, errors="strict", counts=None):
 
     Args:
         content: bytes.
-        where: str, or object with `__str__`. Place of the content, for errors.
+        where: str. Place of the content, for errors.
         offset: int. Offset of the content in this place, in bytes.
         errors: str, one of `ENCODING_ERRORS`.
         counts: `collections.Counter`. Counts replacements as `"replaced_bytes"`.
@@ -185,16 +183,9 @@ def check_text_column(kind, column, texts, where):
 
 def check_unicode(text, where, errors, counts):
     r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON; see `decode`."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if text.isascii():
         return text
-    if errors == "strict":
-        raise ValueError(
-            f"Text must be Unicode. Received: {where}, with half a surrogate pair. "
-            'Repair it, or replace it (`errors="replace"`, `--errors replace`).'
-        )
-    text, num_replaced = _SURROGATE.subn(_REPLACEMENT, text)
-    counts["replaced_bytes"] += num_replaced
-    return text
+    return decode(text.encode("utf-8", "surrogatepass"), where, 0, errors, counts)
 
 
 def json_object(line, where):
@@ -233,18 +224,3 @@ def read_json_lines(path, decoding=UTF_8, skips_broken=False):
                     raise
                 row = {}
             yield line_number, where, row
-
-
-class LinePlace(NamedTuple):
-    """Place of a line. Its number is counted only when an error is printed."""
-
-    file: str
-    offset: int  # first byte of the line (decompressed)
-
-    def __str__(self):
-        number, left = 1, self.offset
-        with open_binary(self.file) as stream:
-            while left and (block := stream.read(min(left, 2**20))):
-                number += block.count(b"\n")
-                left -= len(block)
-        return f"'{self.file}', line {number}"

@@ -48,17 +48,6 @@ def find_shards(source, text_column):
     ]
 
 
-def read_tfds_rows(source, label_is_index=False):
-    """Yields examples as rows like `read_table`'s: str or `None`, no lists or dicts."""
-    for number, example in read_tfds_examples(source, label_is_index):
-        cells = {
-            name: None if value is None else str(value)
-            for name, value in example.items()
-            if not isinstance(value, list | dict)
-        }
-        yield number, cells
-
-
 def read_tfds_examples(source, label_is_index=False):
     """Yields the examples of a TFDS data set as JSON values.
 

@@ -13,7 +13,6 @@ from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.preparation import prepare_pretraining_data
 from albert_keras.text.corpus import Corpus, open_corpus
-from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 
 pytest.importorskip("apache_beam")
 
@@ -38,16 +37,6 @@ def expected(corpus, tokenizer, tmp_path_factory):
 
 def content(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-@pytest.mark.slow
-def test_token_ids_need_neither_tensorflow_nor_keras(
-    expected, corpus, tokenizer, tmp_path
-):
-    # Beam itself may warn.
-    calls = {tmp_path: {"runner": "DirectRunner"}}
-    prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls)
-    assert content(tmp_path) == expected["store"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.pretraining import prepare_pretraining_data
 from albert_keras.pretraining.datasets import (
     plain_errors,
     pretraining_dataset,
@@ -31,13 +30,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pipeline") / "data"
     bounds = [0, 30, 100, 100, 333]
     write_folder(folder, make_arrays(333), bounds)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory, documents, tokenizer):
-    folder = tmp_path_factory.mktemp("store") / "data"
-    prepare_pretraining_data(documents, tokenizer, folder)
     return folder
 
 
@@ -157,19 +149,6 @@ def test_workers_share_each_batch(folder, num_workers, dataset_of):
         for weights in joined[2].values():
             assert len(weights) == batch_size
             assert not np.any(weights[size:])
-
-
-def test_workers_share_the_examples_of_a_store(store):
-    config = PretrainingDataConfig(sequence_length=37, packing="filled")
-    shares = [
-        pretraining_dataset(store, 6, seed=3, config=config, shard=(worker, 2))
-        for worker in (0, 1)
-    ]
-    whole = pretraining_dataset(store, 6, seed=3, config=config)
-    assert all(share.element_spec[0]["token_ids"].shape == (3, 37) for share in shares)
-    for batch, *parts in itertools.islice(zip(whole, *shares, strict=True), 30):
-        joined = tf.nest.map_structure(lambda *values: tf.concat(values, 0), *parts)
-        tf.nest.map_structure(np.testing.assert_array_equal, joined, batch)
 
 
 @pytest.mark.parametrize("shard", [(0, 2), (3, 3), (-1, 3)])

@@ -68,20 +68,15 @@ def test_each_document_is_drawn_once_from_the_whole_corpus(job):
     # In two shards, which share a bucket.
     shares = [(0, 0, sizes[0]), (1, 0, 17)], [(1, 17, sizes[1])]
     shares[1].extend((bucket, 0, sizes[bucket]) for bucket in range(2, NUM_BUCKETS))
-    shards, numbers = {}, []
+    numbers = []
     for index, share in enumerate(shares):
         path = token_shard_path(job.folder, index, 2)
         blocks = jobs.shuffle_documents(job, (path, share, files))
         assert all(block["num_tokens"] < 500 for block in blocks)
         read = join_documents([read_block(path, block) for block in blocks])
         numbers += [document[0][0] // 2 - 5 for document in as_lists(read)]
-        shards[path.name] = blocks
     assert sorted(numbers) == list(range(NUM_DOCUMENTS))
     assert_neighbours_are_far_apart(numbers)
-    # The stream shuffles again.
-    stream = job.open_stream(job.folder, shards)
-    arrays = next(stream.batches(10_000, stop=stream.count_examples()))
-    assert_neighbours_are_far_apart(arrays["mask_ids"][:, 0] - 5)
 
 
 def test_counts_while_reading(tokenizer, tmp_path, monkeypatch):

@@ -364,12 +364,8 @@ def test_no_examples(tokenizer, tmp_path, format, num_workers):
     assert content(tmp_path) == {}
 
 
-def test_invalid_corpora(tokenizer, tmp_path):
+def test_invalid_arguments(tokenizer, tmp_path):
     folder = tmp_path / "data"
-    with pytest.raises(TypeError, match="list of sentences, .* Received: 17"):
-        prepare_records([["abc"], 17], tokenizer, folder, CONFIG)
-    with pytest.raises(FileNotFoundError, match="absent.txt"):
-        prepare_records("absent.txt", tokenizer, folder, CONFIG)
     with pytest.raises(ValueError, match="`num_workers` must be.*num_workers=0"):
         prepare_records([["abc"]], tokenizer, folder, CONFIG, num_workers=0)
     assert list(tmp_path.iterdir()) == []

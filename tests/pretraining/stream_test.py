@@ -155,29 +155,6 @@ def test_each_epoch_has_every_document_in_a_new_order(store, config):
         assert same.mean() < 0.02
 
 
-def test_each_epoch_cuts_a_block_differently(tmp_path):
-    made = open_stream(write_store(tmp_path, num_shards=1, num_blocks=1))
-    size = made.count_examples(0)
-    pairs = [
-        {ids.tobytes() for ids in original_ids(next(made.batches(size, start)))}
-        for start in (0, size)
-    ]
-    assert len(pairs[0] & pairs[1]) < 0.4 * size
-
-
-def test_examples_have_independent_masks(store):
-    config = PretrainingDataConfig(
-        sequence_length=29, sentence_pairs="none", masking="token"
-    )
-    made = open_stream(store, config)
-    arrays = collect(made.batches(50, stop=2 * made.count_examples()))
-    is_full = arrays["padding_mask"].sum(axis=1) == 29
-    positions = arrays["mask_positions"][is_full]
-    # 4 of 27 tokens: of so few examples hardly two have the same ones.
-    assert len(positions) > 190
-    assert len(np.unique(positions, axis=0)) > 0.97 * len(positions)
-
-
 def test_stream_depends_on_the_seed_alone(store):
     made = [collect(open_stream(store, seed=s).batches(13, stop=99)) for s in (9, 9, 8)]
     assert_equal(made[0], made[1])

@@ -61,14 +61,6 @@ def test_finished_tasks_are_not_repeated(tmp_path):
     assert sum(times_run(tmp_path).values()) == 12
 
 
-def test_names_keep_results_apart(tmp_path):
-    with TaskPool(tmp_path, 1, 10) as pool:
-        assert pool.run("sum", int.__add__, [1, 2]) == [11, 12]
-        assert pool.run("product", int.__mul__, [3]) == [30]
-        assert pool.run("sum", int.__add__, []) == []
-    assert len(list(tmp_path.iterdir())) == 3
-
-
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_error_is_raised_and_results_are_kept(tmp_path, num_workers):
     (tmp_path / "forbidden-6").touch()
@@ -81,12 +73,6 @@ def test_error_is_raised_and_results_are_kept(tmp_path, num_workers):
     found = run(tmp_path, num_workers)
     assert [result["square"] for result in found] == [n**2 for n in range(9)]
     assert times_run(tmp_path) == dict.fromkeys(range(9), 1)
-
-
-def test_result_that_is_not_json(tmp_path):
-    with TaskPool(tmp_path, 1, 1) as pool, pytest.raises(TypeError, match="complex"):
-        pool.run("sum", complex, [2])
-    assert list(tmp_path.iterdir()) == []
 
 
 def die(folder, number):

@@ -58,13 +58,3 @@ def test_scores_by_hand():
     assert list(scores["types"]) == ["LOC", "MISC", "PER"]
     rates = [tuple(row.values())[:4] for row in scores["types"].values()]
     assert rates == [(1 / 2, 1 / 3, 2 / 5, 3), (0, 0, 0, 1), (1 / 2, 1, 2 / 3, 1)]
-
-
-def test_scores_of_all_correct_and_of_no_entities():
-    tags = [row.split() for row in SCHEMES.values()]
-    assert entity_scores(tags, tags)["f1"] == 1.0
-    # One scheme may be scored against another.
-    assert entity_scores(tags, tags[::-1])["f1"] == 1.0
-    nothing = entity_scores([["O"]], [["O"]])
-    assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (0, 0, 0)
-    assert nothing["types"] == {}

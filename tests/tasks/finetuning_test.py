@@ -10,7 +10,7 @@ import pytest
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.tasks import TASKS, FinetuningTask, Recipe, TextClassificationTask
+from albert_keras.tasks import FinetuningTask, Recipe, TextClassificationTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import score
 from albert_keras.tasks.reading import as_columns, as_rows
@@ -90,20 +90,6 @@ def test_outputs_that_are_not_finite_are_refused(tokenizer):
 
     with pytest.raises(ValueError, match="NaN or infinity in 1 of 6 rows, first 5"):
         task.predict(DivergedModel(), prepared, 2)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_tasks_have_files_and_options_with_help(name):
-    task = TASKS[name]
-    assert "train" in task.files or name == "ax"
-    assert task.recipe.steps_for(10_000)[0] > task.recipe.steps_for(10_000)[1] > 0
-    options = [f for f in dataclasses.fields(task) if "help" in f.metadata]
-    assert options
-    for field in options:
-        assert field.metadata["help"]
-        choices = field.metadata["choices"]
-        value = getattr(task, field.name)
-        assert choices is None or value is None or value in choices, field.name
 
 
 # === Numbers of steps of recipes ===

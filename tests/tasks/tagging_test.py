@@ -8,12 +8,12 @@ import pytest
 
 from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, TaggingTask
+from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.tagging import (
     PredictedTags,
     TaggedSentences,
     default_tag,
     read_tagged,
-    write_tagged,
 )
 from tests.tasks.task_checks import run_task_test
 from tests.tfds_data_sets import build
@@ -214,10 +214,11 @@ def test_written_tags_are_read_back(tmp_path):
     predictions = [["B-LOC", "O", "O"], ["I-LOC"]]
     tags = [["B-LOC", "O", "B-PER"], ["O"]]
     path = tmp_path / "predicted.tsv"
-    write_tagged(path, words, predictions)
+    predictions = PredictedTags(predictions, None)
+    rows = PreparedRows(TaggedSentences(words, None), None)
+    TaggingTask().write_submission(path, rows, predictions)
     text = "New York\tB-LOC\n\x01\tO\n你\tO\n\nfar\tI-LOC\n\n"
     assert path.read_text("utf-8") == text
-    write_tagged(path, words, predictions, tags)
-    assert read_tagged(path)[:2] == (words, predictions)
-    with pytest.raises(ValueError, match=r"hold a tab .* Received: 'a\\tb'"):
-        write_tagged(path, [["a\tb"]], [["O"]])
+    rows = PreparedRows(TaggedSentences(words, tags), None)
+    TaggingTask().write_submission(path, rows, predictions)
+    assert read_tagged(path)[:2] == (words, predictions.tags)

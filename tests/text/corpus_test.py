@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import re
 
 import pytest
 
@@ -178,13 +179,6 @@ def test_fingerprint_changes_with_the_files(tmp_path):
     assert fingerprint(moved) != before
 
 
-def test_fingerprint_changes_with_the_documents():
-    before = fingerprint(EXPECTED)
-    assert fingerprint(list(EXPECTED)) == before
-    other = [["It rains."], ["It pours.", "The sun is out."]]
-    assert fingerprint(other) != before
-
-
 # === Bad input ===
 
 
@@ -202,10 +196,10 @@ def test_invalid_arguments(tmp_path):
 
 
 def test_invalid_documents():
-    with pytest.raises(TypeError, match="list of sentences. Received: 'corpus.txt'"):
-        open_corpus([["One.", "Two."], "corpus.txt"])
-    with pytest.raises(TypeError, match=r"must be a str. Received: 7 \(of type int\)"):
-        open_corpus([["One.", 7]])
+    for wrong in ("corpus.txt", ["One.", 7]):
+        message = f"list of sentences, .* Received: {re.escape(repr(wrong))}"
+        with pytest.raises(TypeError, match=message):
+            open_corpus([["One.", "Two."], wrong])
     for documents in ([], [[]], [[""], []]):
         with pytest.raises(ValueError, match="hold a document. Received: documents, "):
             open_corpus(documents)
@@ -233,7 +227,7 @@ def test_documents_are_streamed(tmp_path):
     write(tmp_path / "2.jsonl", "bad")
     documents = read_documents(tmp_path)
     assert next(documents) == ["good"]
-    with pytest.raises(ValueError, match="2.jsonl', line 1"):
+    with pytest.raises(ValueError, match="2.jsonl', byte 0"):
         next(documents)
 
 
@@ -271,8 +265,7 @@ def test_glob_file_and_format(folder):
     found = find_files(f"{folder}/**/*.jsonl*")
     assert names(found, folder) == ["a/x.jsonl", "c.jsonl.gz"]
     (readme,) = find_files(folder / "README", "jsonl")
-    status = os.stat(folder / "README")
-    assert readme == File(str(folder / "README"), "jsonl", 4, status.st_mtime_ns)
+    assert readme == File(str(folder / "README"), "jsonl", 4)
 
 
 def test_missing_files_and_unknown_suffixes(tmp_path):

@@ -4,8 +4,6 @@ import collections
 
 import pytest
 
-from albert_keras.system.files import atomic_path
-from albert_keras.system.storage import to_path
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -70,14 +68,3 @@ def test_damaged_file_is_named(tmp_path, damage):
     (tmp_path / "a.parquet").write_bytes(damage((tmp_path / "a.parquet").read_bytes()))
     with pytest.raises(ValueError, match=r"must be whole. Received: '.*a.parquet': "):
         read(path)
-
-
-def test_in_an_object_store():
-    pytest.importorskip("upath")
-    address = to_path("memory://bucket/a.parquet")
-    with atomic_path(address) as temporary:
-        write(temporary)
-    assert read(str(address))[0] == DOCUMENTS
-    address.unlink()
-    with pytest.raises(FileNotFoundError, match="a.parquet"):
-        read(str(address))

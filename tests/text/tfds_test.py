@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from albert_keras.text.corpus import read_documents
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
-from albert_keras.text.tfds import find_shards, read_tfds_examples, read_tfds_rows
+from albert_keras.text.tfds import find_shards, read_tfds_examples
 from tests.tfds_data_sets import build, prepare
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -46,37 +46,6 @@ def folder(tmp_path_factory):
         for split, shards in (("train", TRAIN_SHARDS), ("test", TEST_SHARDS))
     }
     return prepare(tmp_path_factory.mktemp("tfds") / "tiny/1.2.0", features, splits)
-
-
-@pytest.fixture(scope="module")
-def labelled(tmp_path_factory):
-    """A data set with labels of each kind; those of its test split are unknown."""
-    features = {
-        "sentence": tfds.features.Text(),
-        "label": tfds.features.ClassLabel(names=["no", "yes", "perhaps"]),
-        "score": np.float32,
-        "number": np.int32,
-        "words": tfds.features.Sequence(tfds.features.Text()),
-        "meta": {"source": tfds.features.Text()},
-    }
-    rows = (
-        {
-            "sentence": f"Sätze {number}",
-            "label": number % 3,
-            "score": 3.8 - number,
-            "number": -number,
-            "words": ["a"] * number,
-            "meta": {"source": "web"},
-        }
-        for number in itertools.count()
-    )
-    shards = [list(itertools.islice(rows, size)) for size in (19, 23)]
-    unknown = [{**row, "label": -1} for row in itertools.islice(rows, 2)]
-    return prepare(
-        tmp_path_factory.mktemp("tfds") / "asked/2.0.1",
-        features,
-        {"train": shards, "test": [unknown]},
-    )
 
 
 def read(shards, text_column="title"):
@@ -134,17 +103,9 @@ def test_invalid_sources(folder):
         find_shards(f"tfds:{folder}:train", "body")
 
 
-def test_rows_in_the_order_of_the_files(labelled):
-    numbers, rows = zip(*read_tfds_rows(f"tfds:{labelled}"), strict=True)
-    assert numbers == tuple(range(42))
-    assert [row["number"] for row in rows] == [str(-number) for number in range(42)]
-    # Lists and dicts are no cells.
-    assert rows[2] == {
-        "sentence": "Sätze 2",
-        "label": "perhaps",
-        "score": "1.8",
-        "number": "-2",
-    }
+def test_examples_are_in_the_order_of_the_files(folder):
+    numbers, rows = zip(*read_tfds_examples(f"tfds:{folder}"), strict=True)
+    assert [*numbers] == [row["number"] for row in rows] == [*range(8)]
 
 
 def test_examples_as_json_values(tmp_path):

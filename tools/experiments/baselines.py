@@ -31,7 +31,7 @@ from albert_keras.tasks.embedding import (
     retrieval_scores,
     search,
 )
-from albert_keras.tasks.metrics import spearman
+from albert_keras.tasks.metrics import METRICS
 from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification.reading import LabelledTexts
 from tools.parser import new_parser
@@ -104,7 +104,7 @@ def word_baselines(rows):
         vectorizer = TfidfVectorizer(**TF_IDF)
         vectors = vectorizer.fit_transform([*rows.texts, *rows.pairs]).toarray()
         cosines = (vectors[: len(rows.texts)] * vectors[len(rows.texts) :]).sum(axis=1)
-        return {"tf_idf": {"spearman": spearman(rows.labels, cosines)}}
+        return {"tf_idf": {"spearman": METRICS["spearman"](rows.labels, cosines)}}
     if not isinstance(rows, RetrievalRows):
         rows = RetrievalRows.of_pairs(rows)
     queries, documents = [*rows.queries.values()], [*rows.documents.values()]

@@ -2,7 +2,6 @@
 
 import collections
 import difflib
-import random
 import re
 
 import numpy as np
@@ -19,22 +18,16 @@ _CHINESE = "\u4e00-\u9fa5"
 _RUN = rf"[^\s{_CHINESE},;@#$%&?!()\[\]{{}}<>\"'—]+"
 _SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
 
-# Words of contexts, for random spans. A Chinese character is a word.
-_WIDE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
-
 
 def squad_v1_metrics(questions, predictions):
     """Returns exact match and F1 as SQuAD 1.1 defines them.
 
     Args:
         questions: list of `Question`, each with an answer.
-        predictions: Dict from question ids to predicted texts. A question without
-            prediction scores 0; other ids are ignored.
+        predictions: Dict from the questions' ids to predicted texts.
 
     Returns:
-        Dict: `exact_match` and `f1`, in percent; `total`, the number of questions; and
-        `missing`, the number of questions without prediction.
+        Dict: `exact_match` and `f1`, in percent; and `total`, the number of questions.
 
     Example:
 
@@ -57,11 +50,10 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
 
     Args:
         questions: list of `Question`, labelled.
-        predictions: Dict from question ids to predicted texts, before a threshold if
-            there are null scores. A question without prediction scores 0 at all
-            thresholds (the official script skips it); other ids are ignored.
-        null_scores: Dict from question ids to numbers, or None. The higher a number, the
-            less likely is an answer.
+        predictions: Dict from the questions' ids to predicted texts, before a threshold
+            if there are null scores.
+        null_scores: Dict from the questions' ids to numbers, or None. The higher a
+            number, the less likely is an answer.
         threshold: float, or None. Null score above which a prediction counts as "" for
             `exact` and `f1`. The official script's default is 1.0.
 
@@ -69,7 +61,7 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
         Dict, scores in percent: `exact`, `f1`, `total`; if there are such questions,
         `HasAns_exact`, `HasAns_f1`, `HasAns_total` of questions with an answer and
         `NoAns_...` of the others; with null scores `best_exact`, `best_exact_thresh`,
-        `best_f1`, `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
+        `best_f1`, `best_f1_thresh`.
 
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
@@ -85,7 +77,6 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
     }
     # (num_questions,)
     has_answer = np.array([bool(question.answers) for question in questions])
-    is_predicted = np.array([question.id in predictions for question in questions])
     best = {}
     if null_scores is not None:
         for name, values in scores.items():
@@ -93,11 +84,9 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
                 questions, values, predictions, null_scores
             )
         if threshold is not None:
-            nulls = np.array([null_scores.get(q.id, -np.inf) for q in questions])
-            is_null = (nulls > threshold) & is_predicted
+            is_null = np.array([null_scores[q.id] for q in questions]) > threshold
             scores = {n: np.where(is_null, ~has_answer, s) for n, s in scores.items()}
-    missing = int((~is_predicted).sum())
-    return {**_grouped(scores, has_answer), **best, "missing": missing}
+    return {**_grouped(scores, has_answer), **best}
 
 
 def cmrc_metrics(questions, predictions):
@@ -132,28 +121,8 @@ def cmrc_metrics(questions, predictions):
     return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
 
 
-def random_spans(questions, seed=0):
-    """Returns a random span of words for each `Question`, as long as a random answer.
-
-    In Chinese each character is a word.
-
-    Returns:
-        Dict from ids to spans.
-    """
-    draw = random.Random(seed)
-    lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]
-    spans = {}
-    for question in questions:
-        words = list(_WORDS.finditer(question.context))
-        length = max(1, min(draw.choice(lengths), len(words)))
-        first = draw.randrange(len(words) - length + 1)
-        start, end = words[first].start(), words[first + length - 1].end()
-        spans[question.id] = question.context[start:end]
-    return spans
-
-
 def _mean_scores(questions, predictions, measures):
-    """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
+    """Returns mean scores in percent and `total`; see `squad_v1_metrics`.
 
     `measures` is a dict from names to functions of a right answer and a prediction. If a
     question has several right answers, the best score counts.
@@ -163,8 +132,7 @@ def _mean_scores(questions, predictions, measures):
         name: _percent(_best_scores(measure, questions, golds, predictions))
         for name, measure in measures.items()
     }
-    missing = sum(question.id not in predictions for question in questions)
-    return {**scores, "total": len(questions), "missing": missing}
+    return {**scores, "total": len(questions)}
 
 
 def _f1_of_counts(num_common, num_gold, num_predicted):
@@ -178,12 +146,11 @@ def _f1_of_counts(num_common, num_gold, num_predicted):
 
 def _best_scores(measure, questions, golds, predictions):
     """Returns each prediction's best score over `golds`, the lists of right answers."""
-    scores = np.zeros(len(questions))
-    for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
-        if question.id in predictions:
-            predicted = predictions[question.id]
-            scores[row] = max(measure(gold, predicted) for gold in answers)
-    return scores
+    scores = []
+    for question, answers in zip(questions, golds, strict=True):
+        predicted = predictions[question.id]
+        scores.append(max(measure(gold, predicted) for gold in answers))
+    return np.array(scores, float)
 
 
 def _percent(scores):
@@ -240,8 +207,8 @@ def _best_threshold(questions, scores, predictions, null_scores):
     """Returns the best score, in percent, and its threshold."""
     # Starts without answers, then answers the questions in the order of null scores, and
     # equal null scores in the order of the dict.
-    rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
-    ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
+    rows = {question.id: row for row, question in enumerate(questions)}
+    ids = sorted(null_scores, key=null_scores.get)
     gains = [sum(not questions[row].answers for row in rows.values())]
     for key in ids:
         if questions[rows[key]].answers:

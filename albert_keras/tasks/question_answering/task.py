@@ -4,12 +4,11 @@ import dataclasses
 import math
 import pathlib
 import weakref
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_choice
+from albert_keras.checks import check_choice, check_text
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
@@ -31,19 +30,13 @@ ANSWER_HEADS = {
 _BEAMS = weakref.WeakKeyDictionary()
 
 
-class _Scoring(NamedTuple):
-    # Function of questions and of predicted texts by id, which returns a dict of scores.
-    measure: Callable
-    main_metric: str
-    # Whether a question may have no answer.
-    has_null: bool
-
-
+# Functions of questions and of predicted texts by id, which return a dict of scores, and
+# the main score.
 SCORINGS = {
-    "squad-1.1": _Scoring(metrics.squad_v1_metrics, "f1", has_null=False),
+    "squad-1.1": (metrics.squad_v1_metrics, "f1"),
     # At the best threshold, because a run tunes its own only at its end.
-    "squad-2.0": _Scoring(metrics.squad_v2_metrics, "best_f1", has_null=True),
-    "cmrc-2018": _Scoring(metrics.cmrc_metrics, "average", has_null=False),
+    "squad-2.0": (metrics.squad_v2_metrics, "best_f1"),
+    "cmrc-2018": (metrics.cmrc_metrics, "average"),
 }
 
 
@@ -103,15 +96,19 @@ class QuestionAnsweringTask(FinetuningTask):
 
     @property
     def main_metric(self):
-        return SCORINGS[self.scoring].main_metric
+        return SCORINGS[self.scoring][1]
+
+    @property
+    def has_null(self):
+        """Whether a question may have no answer."""
+        return self.scoring == "squad-2.0"
 
     def read(self, source, *, needs_labels=True):
         """Returns a list of `Question`."""
         questions = reading.read_questions(source, self.decoding)
-        has_null = SCORINGS[self.scoring].has_null
-        unlabelled = [
-            q for q in questions if not (q.answers or (q.is_impossible and has_null))
-        ]
+        unlabelled = [question for question in questions if not question.answers]
+        if self.has_null:
+            unlabelled = [q for q in unlabelled if not q.is_impossible]
         if needs_labels and unlabelled:
             raise ValueError(
                 "Training and evaluation need an answer to each question. Received: "
@@ -174,14 +171,13 @@ class QuestionAnsweringTask(FinetuningTask):
         With SQuAD 2.0, `exact` and `f1` are at the run's null threshold, and `best_*` at
         the best threshold for these questions.
         """
-        scoring = SCORINGS[self.scoring]
         texts = decoding.apply_threshold(predictions, None)
         options = {}
-        if scoring.has_null:
+        if self.has_null:
             null_scores = {answer.id: answer.null_score for answer in predictions}
             options = {"null_scores": null_scores, "threshold": self.null_threshold}
         return {
-            **scoring.measure(prepared.rows, texts, **options),
+            **SCORINGS[self.scoring][0](prepared.rows, texts, **options),
             "num_examples": len(prepared.rows),
             # Whether all questions get the same answer, as for classes.
             "num_predicted_labels": len(set(texts.values())),
@@ -190,17 +186,9 @@ class QuestionAnsweringTask(FinetuningTask):
     def split_keys(self, rows):
         return [question.context for question in rows]
 
-    def report(self, prepared, predictions):
-        """Returns the scores of random spans for questions with an answer."""
-        answered = [question for question in prepared.rows if question.answers]
-        if not answered:
-            return {}
-        measure = SCORINGS[self.scoring].measure
-        return {"random_spans": measure(answered, metrics.random_spans(answered))}
-
     def fitted(self, prepared, predictions):
         """Returns a copy with the best null threshold for held-out questions."""
-        if not SCORINGS[self.scoring].has_null:
+        if not self.has_null:
             return self
         threshold = self.score(prepared, predictions)["best_f1_thresh"]
         # The official script gives 0.0 if no answer at all is best.
@@ -212,37 +200,26 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, samples):
-        """Returns a `Question` for each tuple or dict of question and context.
-
-        A list of contexts gives a `Question` for each context, all with the same id.
-        """
+        """Returns a `Question` for each tuple or dict of question and context."""
         columns = as_columns(samples, ("question",), ("context",))
-        return [
-            Question(str(number), question, context)
-            for number, (question, contexts) in enumerate(zip(*columns, strict=True))
-            for context in reading.each_context(contexts, f"sample {number}")
-        ]
+        for context in columns[1]:
+            check_text(context)
+        numbered = enumerate(zip(*columns, strict=True))
+        return [Question(str(number), *texts) for number, texts in numbered]
 
     def describe(self, prepared, predictions):
-        """Returns questions, answers, null scores, and candidates with positions.
-
-        For a question with several contexts, `context` is the number of the context with
-        the answer, from 0.
-        """
-        questions = {question.id: question.question for question in prepared.rows}
-        answers = _best_contexts(predictions)
-        texts = decoding.apply_threshold(answers, self.null_threshold)
+        """Returns questions, answers, null scores, and candidates with positions."""
+        texts = decoding.apply_threshold(predictions, self.null_threshold)
         return [
             {
                 "id": answer.id,
-                "text": questions[answer.id],
+                "text": question.question,
                 "answer": texts[answer.id],
-                **({"context": group.index(answer)} if len(group) > 1 else {}),
                 "null_score": answer.null_score,
                 "probabilities": [c.probability for c in answer.candidates],
                 "candidates": [candidate._asdict() for candidate in answer.candidates],
             }
-            for answer, group in answers.items()
+            for question, answer in zip(prepared.rows, predictions, strict=True)
         ]
 
     def truths(self, rows):
@@ -254,25 +231,17 @@ class QuestionAnsweringTask(FinetuningTask):
     def write_submission(self, path, prepared, predictions):
         """Writes answers by question to a `.json` file, in the format of SQuAD's server.
 
-        Another path is a folder: it gets the answers as `predictions.json`, null scores
-        as `null_odds.json`, for `--na-prob-file` of the official script, and candidates
-        as `nbest_predictions.json`.
+        Another path is a folder: it gets the answers as `predictions.json`, and null
+        scores as `null_odds.json`, for `--na-prob-file` of the official script.
         """
-        predictions = _best_contexts(predictions)
         texts = decoding.apply_threshold(predictions, self.null_threshold)
         path = pathlib.Path(path)
         if path.suffix == ".json":
             write_json(path, texts)
             return
         null_scores = {answer.id: answer.null_score for answer in predictions}
-        names = ("text", "probability", "score")
-        candidates = {
-            answer.id: [{n: getattr(c, n) for n in names} for c in answer.candidates]
-            for answer in predictions
-        }
         write_json(path / "null_odds.json", null_scores)
-        write_json(path / "nbest_predictions.json", candidates)
-        # Last, because it shows that the other files are complete.
+        # Last, because it shows that the other file is complete.
         write_json(path / "predictions.json", texts)
 
     def text_keys(self, rows):
@@ -286,20 +255,6 @@ class QuestionAnsweringTask(FinetuningTask):
             # It predicts ends given starts.
             constants = [starts, ends - starts, arrays["is_impossible"]]
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
-
-
-def _best_contexts(predictions):
-    """Returns a dict from the best answer to each question to its answers by context.
-
-    The best one has the lowest null score, because scores of spans compare only within a
-    context.
-    """
-    groups = {}
-    for answer in predictions:
-        groups.setdefault(answer.id, []).append(answer)
-    return {
-        min(g, key=lambda a: (not a.text, a.null_score)): g for g in groups.values()
-    }
 
 
 # Recipes: Lan et al. 2020, table 14.

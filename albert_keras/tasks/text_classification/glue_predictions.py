@@ -30,14 +30,10 @@ def write_glue_predictions(path, predictions):
         ValueError: If a prediction is not one of the task's answers.
     """
     answers = GLUE_ANSWERS[path.stem]
-    if isinstance(predictions[0], str) == (answers is None):
-        raise ValueError(
-            "STS-B.tsv must hold predictions of a regression, other files those of a "
-            f"classifier. Received: '{path}', predictions: {predictions[0]}, ..."
-        )
     if answers is None:
-        check_finite_outputs(predictions)
-        clipped = np.clip(np.ravel(predictions), 0.0, _GREATEST_SCORE)
+        scores = np.array(predictions, np.float32)
+        check_finite_outputs(scores)
+        clipped = np.clip(scores, 0.0, _GREATEST_SCORE)
         predictions = [f"{value:.3f}" for value in clipped]
     for index, prediction in enumerate(predictions):
         if answers and prediction not in answers:

@@ -2,10 +2,8 @@
 
 import collections
 import dataclasses
-import difflib
 import itertools
 import pathlib
-import re
 import unicodedata
 from typing import NamedTuple
 
@@ -13,19 +11,14 @@ import numpy as np
 
 from albert_keras.checks import shown
 from albert_keras.tasks.reading import is_tfds
-from albert_keras.text.tables import read_table
+from albert_keras.text.tables import as_text, read_table
 from albert_keras.text.text_files import UTF_8, read_lines
-from albert_keras.text.tfds import read_tfds_rows
+from albert_keras.text.tfds import read_tfds_examples
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 # Labels in a line of the log.
 _SHOWN_LABELS = 20
-
-# A label may be a misspelling of another one if that is this many times as frequent, and
-# if their ratio of difflib is at least this: one wrong letter among five or more.
-_TIMES_RARER = 20
-_LIKE = 0.8
 
 
 class LabelledTexts(NamedTuple):
@@ -191,25 +184,7 @@ def describe_labels(labels):
         for group in spellings.values()
         if len(group) > 1
     ]
-    return [f"labels: {', '.join(parts)}", *warned, *_misspelt(counts)]
-
-
-def _misspelt(counts):
-    """Returns warnings of rare labels that are almost spelled like a frequent one."""
-    lines = []
-    for rare, count in sorted(counts.items()):
-        common = counts.most_common(_SHOWN_LABELS)
-        known = [label for label, number in common if number >= _TIMES_RARER * count]
-        for label in difflib.get_close_matches(rare, known, 1, _LIKE):
-            is_other = _unified(label) != _unified(rare)
-            is_near = abs(len(label) - len(rare)) < 2
-            # Numbered labels differ in a digit on purpose.
-            if is_other and is_near and not re.search(r"\d", rare):
-                lines.append(
-                    f"warning: the label {rare!r} ({count} of the rows) is almost "
-                    f"{label!r} ({counts[label]:,}): correct it, if it is misspelt"
-                )
-    return lines[:_SHOWN_LABELS]
+    return [f"labels: {', '.join(parts)}", *warned]
 
 
 def _unified(label):
@@ -230,10 +205,12 @@ def _number(label):
 def each_row(source, columns, wanted, decoding):
     """Yields the place, for errors, and the dict of each row."""
     if is_tfds(source):
-        rows = list(read_tfds_rows(str(source), columns.label_is_index))
+        rows = list(read_tfds_examples(str(source), columns.label_is_index))
         # TFDS shuffles the rows. GLUE's server needs the order of its files.
         rows.sort(key=_number_in_file)
-        yield from ((f"row {number}", row) for number, row in rows)
+        for number, row in rows:
+            place = f"row {number}"
+            yield place, {n: as_text(v, place, decoding) for n, v in row.items()}
     elif pathlib.Path(source).is_dir():
         yield from _read_folder(pathlib.Path(source), columns, decoding)
     else:
@@ -243,8 +220,8 @@ def each_row(source, columns, wanted, decoding):
 
 
 def _number_in_file(numbered_row):
-    index = numbered_row[1].get("idx") or ""
-    return int(index) if index.isdecimal() else 0
+    index = numbered_row[1].get("idx")
+    return index if isinstance(index, int) else 0
 
 
 def _read_folder(folder, columns, decoding):

@@ -215,8 +215,8 @@ def test_files_of_a_glue_submission(tmp_path):
     ("name", "predictions", "message"),
     [
         ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
-        ("SST-2.tsv", np.ones(3), "of a classifier. .*SST-2.tsv', predictions: 1.0"),
-        ("STS-B.tsv", ["0", "1"], "of a regression, .*, predictions: 0"),
+        ("SST-2.tsv", np.ones(3), "SST-2 must be one of 0, 1. Received: .*1.0"),
+        ("STS-B.tsv", ["good"], "could not convert string to float"),
         (
             "STS-B.tsv",
             np.array([2.5, np.nan]),
