@@ -214,9 +214,15 @@ class EmbeddingTask(FinetuningTask):
     def build_model(self, backbone):
         from albert_keras.models import AlbertTextEmbedder
 
-        dense = {}
-        if self.vector_dim not in (None, backbone.hidden_dim):
-            dense = {"dense_dim": self.vector_dim, "dense_activation": "linear"}
+        dim, dense = backbone.hidden_dim, {}
+        if self.vector_dim not in (None, dim):
+            dim = self.vector_dim
+            dense = {"dense_dim": dim, "dense_activation": "linear"}
+        if (self.least_dimensions or 1) > dim:
+            raise ValueError(
+                f"`least_dimensions` must be at most the model's {dim}. "
+                f"Received: least_dimensions={self.least_dimensions}."
+            )
         return AlbertTextEmbedder(backbone, None, self.pooling_mode, **dense)
 
     def learner_of(self, model):
@@ -353,9 +359,15 @@ def _read_retrieval(folder, judgements, decoding):
     relevance = collections.defaultdict(dict)
     rows = [*read_table(existing_file(judgements, "qrels"), columns=header)]
     scores = reading.label_numbers([row["score"] for _, row in rows])
-    for (_, row), score in zip(rows, scores.tolist(), strict=True):
+    for (number, row), score in zip(rows, scores.tolist(), strict=True):
+        query, document = row["query-id"], row["corpus-id"]
+        if query not in texts["queries"] or document not in texts["corpus"]:
+            raise ValueError(
+                "A judgement must have a query and a document of the data set. "
+                f"Received: '{judgements}', line {number}, of {query} and {document}."
+            )
         if score > 0:
-            relevance[row["query-id"]][row["corpus-id"]] = score
+            relevance[query][document] = score
     if not relevance:
         raise ValueError(
             "A query must have a document with a score above 0. "

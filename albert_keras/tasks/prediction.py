@@ -60,6 +60,11 @@ def answer_questions(
     check_kind(model, *ANSWER_HEADS.values())
     check_is_list("questions", questions)
     check_is_list("contexts", contexts)
+    if len(questions) != len(contexts):
+        raise ValueError(
+            "Each question must have its context. "
+            f"Received: {len(questions)} questions and {len(contexts)} contexts."
+        )
     options = {"max_answer_length": max_answer_length, "null_threshold": null_threshold}
     rows = _described(model, list(zip(questions, contexts, strict=True)), **options)
     names = ("answer", "null_score", "candidates")

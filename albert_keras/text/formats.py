@@ -10,6 +10,7 @@ from albert_keras.checks import import_optional
 from albert_keras.system.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import (
+    LinePlace,
     check_text_column,
     check_unicode,
     decode,
@@ -155,7 +156,7 @@ def _read_jsonl(piece, options, counts):
                 return
             line = decode(line, f"'{file}'", offset, options.errors, counts).strip()
             if line:
-                place, column = f"'{file}', byte {offset}", options.text_column
+                place, column = LinePlace(file, offset), options.text_column
                 row = json_object(line, place)
                 # As in tables, null is an empty text, and a missing column an error.
                 text = "" if row.get(column, 0) is None else row.get(column)

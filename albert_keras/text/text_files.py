@@ -143,7 +143,7 @@ def decode(content, where, offset=0, errors="strict", counts=None):
 
     Args:
         content: bytes.
-        where: str. Place of the content, for errors.
+        where: str, or object with `__str__`. Place of the content, for errors.
         offset: int. Offset of the content in this place, in bytes.
         errors: str, one of `ENCODING_ERRORS`.
         counts: `collections.Counter`. Counts replacements as `"replaced_bytes"`.
@@ -224,3 +224,18 @@ def read_json_lines(path, decoding=UTF_8, skips_broken=False):
                     raise
                 row = {}
             yield line_number, where, row
+
+
+class LinePlace(NamedTuple):
+    """Place of a line. Its number is counted only when an error is printed."""
+
+    file: str
+    offset: int  # first byte of the line (decompressed)
+
+    def __str__(self):
+        number, left = 1, self.offset
+        with open_binary(self.file) as stream:
+            while left and (block := stream.read(min(left, 2**20))):
+                number += block.count(b"\n")
+                left -= len(block)
+        return f"'{self.file}', line {number}"

@@ -119,6 +119,12 @@ def test_labels_are_numbers(tmp_path, labels, message):
         make_task(objective="distillation").read(path)
 
 
+def test_leading_dimensions_are_at_most_the_models(tokenizer):
+    task = make_task(least_dimensions=1000).for_run(None, tokenizer)
+    with pytest.raises(ValueError, match="Received: least_dimensions=1000"):
+        task.build_model(make_backbone())
+
+
 def test_an_embedder_has_a_task_of_vectors():
     model = ak.AlbertTextEmbedder.from_preset("albert_nano_en")
     task = task_of(model)
@@ -172,6 +178,7 @@ def test_a_data_set_of_search_is_read(tmp_path):
     judgements = tmp_path / "qrels" / "test.tsv"
     assert TASKS["embedding"].read(judgements) == rows
     for judgement, message in (
+        ("q1\td3\t1", "line 2, of q1 and d3"),
         ("q1\td1\tgood", "must be a finite number. Received: good"),
         ("q1\td1\t0", "a score above 0"),
     ):

@@ -227,7 +227,7 @@ def test_documents_are_streamed(tmp_path):
     write(tmp_path / "2.jsonl", "bad")
     documents = read_documents(tmp_path)
     assert next(documents) == ["good"]
-    with pytest.raises(ValueError, match="2.jsonl', byte 0"):
+    with pytest.raises(ValueError, match="2.jsonl', line 1"):
         next(documents)
 
 

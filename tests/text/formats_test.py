@@ -60,12 +60,12 @@ def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
     [
         (
             b'{"text": "a"}\n{"te',
-            r"JSON object. .*'.*a.jsonl', byte 14: Unterm",
+            r"JSON object. .*'.*a.jsonl', line 2: Unterm",
         ),
-        (b'{"title": "a", "n": 1}', r"byte 0: \['n', 'title'\].*--text-column"),
-        (b'\n{"text": 5}', r"a string `text`. .*byte 1: \['text'\]"),
-        (b"[3]", "a JSON object. .*byte 0, with an array"),
-        (b'{"text": "a"}\n\n{"text": "\\ud800"}', "UTF-8. .*byte 15, which is not"),
+        (b'{"title": "a", "n": 1}', r"line 1: \['n', 'title'\].*--text-column"),
+        (b'\n{"text": 5}', r"a string `text`. .*line 2: \['text'\]"),
+        (b"[3]", "a JSON object. .*line 1, with an array"),
+        (b'{"text": "a"}\n\n{"text": "\\ud800"}', "UTF-8. .*line 3, which is not"),
         (b'{"text": "a"}\n{"text": "\xff"}', r"a.jsonl', which is not at byte 24"),
     ],
 )

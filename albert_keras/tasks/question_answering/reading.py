@@ -1,8 +1,9 @@
 """Reader of questions about texts: JSON of SQuAD and CMRC 2018, tables, and TFDS."""
 
+import itertools
 import pathlib
 
-from albert_keras.checks import check_json
+from albert_keras.checks import check_json, shown
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.system.files import read_json
 from albert_keras.tasks.reading import is_tfds
@@ -16,8 +17,7 @@ TABLES = (".csv", ".tsv", ".jsonl")
 # Templates for `check_json`.
 _LAYOUT = {"data": [{"paragraphs": [{"context": str, "qas": [dict]}]}]}
 _ANSWERS = [{"text": str}]
-_QUESTION = {"answers": _ANSWERS, "is_impossible": bool}
-_QUESTION |= dict.fromkeys(("id", "question", "context"), str)
+_QUESTION = {"id": str, "question": str, "answers": _ANSWERS, "is_impossible": bool}
 
 
 def read_questions(path, decoding=UTF_8):
@@ -30,7 +30,7 @@ def read_questions(path, decoding=UTF_8):
                 answers may be absent;
             *   `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`;
             *   a table with one of the suffixes `TABLES` and the columns `question`,
-                `context`, and optionally `id`.
+                `context` (in JSON lines also a list) and optionally `id`.
         decoding: `Decoding` of the file.
 
     Returns:
@@ -47,17 +47,35 @@ def read_questions(path, decoding=UTF_8):
     questions = {}
     is_table = pathlib.Path(str(path).removesuffix(".gz")).suffix in TABLES
     read = _read_tfds if is_tfds(path) else _read_table if is_table else _read_file
-    for place, context, entry in read(path, decoding):
-        question = _read_question({**entry, "context": context}, place)
+    for place, contexts, entry in read(path, decoding):
+        question = _read_question(entry, place)
         if question.id in questions:
             raise ValueError(
                 "Ids of questions must be different. "
                 f"Received: '{place}', a second question {question.id!r}."
             )
-        questions[question.id] = question
+        questions[question.id] = [
+            question._replace(context=context)
+            for context in each_context(contexts, place)
+        ]
     if not questions:
         raise ValueError(f"A file must hold a question. Received: '{path}', none.")
-    return list(questions.values())
+    return list(itertools.chain(*questions.values()))
+
+
+def each_context(contexts, place):
+    """Returns the contexts of a question, given as a text or a list of texts.
+
+    `place` is that of the question, for errors.
+    """
+    contexts = [contexts] if isinstance(contexts, str) else contexts
+    is_list = isinstance(contexts, list | tuple) and contexts
+    if not is_list or not all(isinstance(context, str) for context in contexts):
+        raise ValueError(
+            "The context of a question must be a text, or a list of them. "
+            f"Received: {shown(contexts)} in '{place}'."
+        )
+    return contexts
 
 
 def _read_table(path, decoding):
@@ -90,7 +108,7 @@ def _read_file(path, decoding):
 
 
 def _read_question(entry, place):
-    """Returns a `Question` for a dict of its parts."""
+    """Returns a `Question` without its context."""
     entry = {"answers": [], "is_impossible": False, **entry}
     place = f"{place}, question {entry.get('id')!r}"
     check_json(entry, _QUESTION, place)
@@ -98,5 +116,6 @@ def _read_question(entry, place):
     answers = tuple(
         (each["text"], int(each.get("answer_start", -1))) for each in entry["answers"]
     )
-    parts = (entry[name] for name in ("id", "question", "context"))
-    return Question(*parts, answers, entry["is_impossible"])
+    return Question(
+        entry["id"], entry["question"], None, answers, entry["is_impossible"]
+    )

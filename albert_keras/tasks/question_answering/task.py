@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_choice, check_text
+from albert_keras.checks import check_choice
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
@@ -200,26 +200,37 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, samples):
-        """Returns a `Question` for each tuple or dict of question and context."""
+        """Returns a `Question` for each tuple or dict of question and context.
+
+        A list of contexts gives a `Question` for each context, all with the same id.
+        """
         columns = as_columns(samples, ("question",), ("context",))
-        for context in columns[1]:
-            check_text(context)
-        numbered = enumerate(zip(*columns, strict=True))
-        return [Question(str(number), *texts) for number, texts in numbered]
+        return [
+            Question(str(number), question, context)
+            for number, (question, contexts) in enumerate(zip(*columns, strict=True))
+            for context in reading.each_context(contexts, f"sample {number}")
+        ]
 
     def describe(self, prepared, predictions):
-        """Returns questions, answers, null scores, and candidates with positions."""
-        texts = decoding.apply_threshold(predictions, self.null_threshold)
+        """Returns questions, answers, null scores, and candidates with positions.
+
+        For a question with several contexts, `context` is the number of the context with
+        the answer, from 0.
+        """
+        questions = {question.id: question.question for question in prepared.rows}
+        answers = _best_contexts(predictions)
+        texts = decoding.apply_threshold(answers, self.null_threshold)
         return [
             {
                 "id": answer.id,
-                "text": question.question,
+                "text": questions[answer.id],
                 "answer": texts[answer.id],
+                **({"context": group.index(answer)} if len(group) > 1 else {}),
                 "null_score": answer.null_score,
                 "probabilities": [c.probability for c in answer.candidates],
                 "candidates": [candidate._asdict() for candidate in answer.candidates],
             }
-            for question, answer in zip(prepared.rows, predictions, strict=True)
+            for answer, group in answers.items()
         ]
 
     def truths(self, rows):
@@ -234,6 +245,7 @@ class QuestionAnsweringTask(FinetuningTask):
         Another path is a folder: it gets the answers as `predictions.json`, and null
         scores as `null_odds.json`, for `--na-prob-file` of the official script.
         """
+        predictions = _best_contexts(predictions)
         texts = decoding.apply_threshold(predictions, self.null_threshold)
         path = pathlib.Path(path)
         if path.suffix == ".json":
@@ -255,6 +267,20 @@ class QuestionAnsweringTask(FinetuningTask):
             # It predicts ends given starts.
             constants = [starts, ends - starts, arrays["is_impossible"]]
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
+
+
+def _best_contexts(predictions):
+    """Returns a dict from the best answer to each question to its answers by context.
+
+    The best one has the lowest null score, because scores of spans compare only within a
+    context.
+    """
+    groups = {}
+    for answer in predictions:
+        groups.setdefault(answer.id, []).append(answer)
+    return {
+        min(g, key=lambda a: (not a.text, a.null_score)): g for g in groups.values()
+    }
 
 
 # Recipes: Lan et al. 2020, table 14.

@@ -2,8 +2,10 @@
 
 import collections
 import dataclasses
+import difflib
 import itertools
 import pathlib
+import re
 import unicodedata
 from typing import NamedTuple
 
@@ -19,6 +21,11 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 # Labels in a line of the log.
 _SHOWN_LABELS = 20
+
+# A label may be a misspelling of another one if that is this many times as frequent, and
+# if their ratio of difflib is at least this: one wrong letter among five or more.
+_TIMES_RARER = 20
+_LIKE = 0.8
 
 
 class LabelledTexts(NamedTuple):
@@ -184,7 +191,25 @@ def describe_labels(labels):
         for group in spellings.values()
         if len(group) > 1
     ]
-    return [f"labels: {', '.join(parts)}", *warned]
+    return [f"labels: {', '.join(parts)}", *warned, *_misspelt(counts)]
+
+
+def _misspelt(counts):
+    """Returns warnings of rare labels that are almost spelled like a frequent one."""
+    lines = []
+    for rare, count in sorted(counts.items()):
+        common = counts.most_common(_SHOWN_LABELS)
+        known = [label for label, number in common if number >= _TIMES_RARER * count]
+        for label in difflib.get_close_matches(rare, known, 1, _LIKE):
+            is_other = _unified(label) != _unified(rare)
+            is_near = abs(len(label) - len(rare)) < 2
+            # Numbered labels differ in a digit on purpose.
+            if is_other and is_near and not re.search(r"\d", rare):
+                lines.append(
+                    f"warning: the label {rare!r} ({count} of the rows) is almost "
+                    f"{label!r} ({counts[label]:,}): correct it, if it is misspelt"
+                )
+    return lines[:_SHOWN_LABELS]
 
 
 def _unified(label):

@@ -51,12 +51,15 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
         best = row["candidates"][0]
         end = best["start"] + len(best["text"])
         assert question.context[best["start"] : end] == best["text"]
-    asked = {"question": "Who sang?", "context": CONTEXTS[0]}
-    samples = task.prepare(task.rows_of([asked, ("How many steps?", CONTEXTS[2])]))
-    rows = task.describe(samples, task.predict(model, samples, 2))
+    # The answer of several contexts is that of the one that has it.
+    asked = {"question": "Who sang?", "context": [CONTEXTS[1], CONTEXTS[0]]}
+    several = task.prepare(task.rows_of([asked, ("How many steps?", CONTEXTS[2])]))
+    rows = task.describe(several, task.predict(model, several, 2))
     assert [row["answer"] for row in rows] == ["Ann", "1,200 steps"]
-    with pytest.raises(TypeError, match=r"Texts must be str. Received: \['a'\]"):
-        task.rows_of([("a", ["a"])])
+    assert (rows[0]["context"], "context" in rows[1]) == (1, False)
+    for contexts in ([], ["a", 1], 7):
+        with pytest.raises(ValueError, match="a text, or a list of them. Received: "):
+            task.rows_of([("a", contexts)])
     with pytest.raises(ValueError, match="have question and context.*Received: .'a'"):
         task.rows_of(["a", "b", "c"])
 
@@ -222,10 +225,12 @@ def test_tables_have_questions_and_contexts(tmp_path):
     expected = [Question("2", "Who?", "Ann, I think."), Question("3", "Why?", "So.")]
     assert read_questions(path) == expected
     path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps({"id": 7, "question": "Who?", "context": "Ann."}))
-    assert read_questions(path) == [Question("7", "Who?", "Ann.")]
+    row = {"id": 7, "question": "Who?", "context": ["Ann.", "Ben."]}
+    path.write_text(json.dumps(row))
+    contexts = row["context"]
+    assert read_questions(path) == [Question("7", "Who?", text) for text in contexts]
     path.write_text(json.dumps({"question": "Who?", "context": None}))
-    with pytest.raises(ValueError, match="`context` must be a string, .*None in '.*1'"):
+    with pytest.raises(ValueError, match="a text, or a list .*None in '.*line 1'"):
         read_questions(path)
 
 

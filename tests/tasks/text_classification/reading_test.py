@@ -145,6 +145,28 @@ def test_label_numbers():
         label_numbers(["x", "2", "nan", "inf", "-1e39"])
 
 
+@pytest.mark.parametrize(
+    ("rare", "known", "is_misspelt"),
+    [
+        ("positve", "positive", True),
+        ("posiitve", "positive", True),
+        ("neutrel", "neutral", True),
+        ("spamm", "spam", True),
+        ("Spam", "spam", False),
+        ("entailment", "not_entailment", False),
+        ("irrelevant", "relevant", False),
+        ("class 12", "class 11", False),
+        ("cat", "bat", False),
+    ],
+)
+def test_a_rare_label_that_is_almost_a_frequent_one(rare, known, is_misspelt):
+    lines = describe_labels([known] * 1794 + [rare] * 2 + ["another"] * 300)
+    line = f"warning: the label '{rare}' (2 of the rows) is almost '{known}' (1,794)"
+    assert any(text.startswith(line) for text in lines) == is_misspelt
+    # In as many rows it is a label of its own.
+    assert "almost" not in "".join(describe_labels([known] * 19 + [rare]))
+
+
 def test_labels_are_counted_and_odd_spellings_named():
     labels = ["bad"] * 3 + ["good"] * 2 + ["Good", "GOOD "]
     assert describe_labels(labels) == [
