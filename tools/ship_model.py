@@ -34,7 +34,7 @@ from albert_keras.cli.options import flag_of  # noqa: E402
 from albert_keras.config import AlbertConfig  # noqa: E402
 from albert_keras.models import AlbertPretrainer  # noqa: E402
 from albert_keras.models.copies import in_precision  # noqa: E402
-from albert_keras.presets.shipped import DESCRIPTIONS, find_preset  # noqa: E402
+from albert_keras.presets.hub import DESCRIPTIONS, FOLDER, SHIPPED_MODELS  # noqa: E402
 from albert_keras.pretraining.phases import Phase  # noqa: E402
 from albert_keras.runs.folder import RunFolder  # noqa: E402
 from albert_keras.system.files import (  # noqa: E402
@@ -137,7 +137,8 @@ def training_before(folder):
     checkpoint = options_of(RunFolder(folder).read()).get("checkpoint")
     if checkpoint is None:
         return None
-    earlier = pathlib.Path(find_preset(checkpoint))
+    parent = FOLDER if checkpoint in SHIPPED_MODELS else "."
+    earlier = pathlib.Path(parent, checkpoint)
     is_known = any((earlier / name).exists() for name in ("run.json", "results.json"))
     return earlier if is_known else None
 

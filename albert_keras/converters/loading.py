@@ -17,7 +17,7 @@ from albert_keras.converters.own_preset import OwnPreset
 from albert_keras.converters.sources import SOURCES, find_checkpoint, recognize
 from albert_keras.converters.stored_tensors import check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.presets.hub import check_preset
+from albert_keras.presets.hub import local_files
 from albert_keras.system.files import write_json
 from albert_keras.tokenizers.loading import find_tokenizer
 
@@ -151,7 +151,7 @@ def read_model(cls, preset, load_weights, options):
         preset, load_weights: As of `from_preset`.
         options: Dict of its other arguments.
     """
-    checkpoint = recognize(check_preset(preset))
+    checkpoint = recognize(local_files(preset))
     changes = {n: options.pop(n) for n in ATTENTION_FIELDS if n in options}
     if isinstance(checkpoint, OwnPreset):
         model = checkpoint.load(cls, load_weights, **options)

@@ -12,7 +12,7 @@ from albert_keras.converters.huggingface import HuggingFaceFolder
 from albert_keras.converters.keras_hub import KerasHubModel
 from albert_keras.converters.own_preset import OwnPreset
 from albert_keras.converters.sentence_transformers import SentenceTransformersFolder
-from albert_keras.presets.hub import check_known, known_names, local_files
+from albert_keras.presets.hub import known_names, local_files
 
 # The first one that finds its files is used. sentence-transformers comes before Hugging
 # Face, whose files such a folder has too.
@@ -52,7 +52,6 @@ def find_checkpoint(path, source=None, config=None):
     if isinstance(path, keras.Model):
         found = KerasHubModel.of_model(path)
     else:
-        check_known(path)
         found = recognize(local_files(path), source)
     found.given_config = config
     return found

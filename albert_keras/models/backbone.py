@@ -12,8 +12,7 @@ from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoder
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
 from albert_keras.models.export_spec import ExportSpec
-from albert_keras.presets.hub import SavesByName
-from albert_keras.presets.shipped import SHIPPED_MODELS
+from albert_keras.presets.hub import SHIPPED_MODELS, SavesByName
 
 _PRESETS = {name: {"metadata": about} for name, about in SHIPPED_MODELS.items()}
 # Imported later, since it needs models.
@@ -46,8 +45,8 @@ class AlbertModel(SavesByName):
                 and the other fields of `AlbertConfig` about attention.
 
         Raises:
-            ValueError: If the preset is unknown (the message lists the names), or if its
-                files are damaged or contradict each other.
+            FileNotFoundError: If the preset is unknown; the message lists the names.
+            ValueError: If its files are damaged or contradict each other.
             ValueError, TypeError: If an argument is unknown.
         """
         return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)

@@ -10,7 +10,7 @@ from keras import tree
 
 from albert_keras.checks import shown
 from albert_keras.presets import preset_files
-from albert_keras.presets.hub import SavesByName, check_preset
+from albert_keras.presets.hub import SavesByName, local_files
 from albert_keras.system.files import read_json
 from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
@@ -57,7 +57,7 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
             **kwargs: Arguments of the class that replace saved ones. The rows of a new
                 preprocessor have the length `default_length`.
         """
-        folder = check_preset(preset)
+        folder = local_files(preset)
         saved = preset_files.registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
             content = preset_files.read_object(folder, config_file)
@@ -65,7 +65,7 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
             file = pathlib.Path(folder, config_file)
             preprocessor = preset_files.deserialize(content, file)
             if "tokenizer" not in kwargs:
-                preprocessor.load_preset_assets(folder)
+                preprocessor.load_preset_assets(str(folder))
             return preprocessor
         if "tokenizer" not in kwargs:
             kwargs["tokenizer"] = load_tokenizer(folder)

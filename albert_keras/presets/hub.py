@@ -1,4 +1,4 @@
-"""Checkpoints by name or address."""
+"""Models by name or address: shipped with the package, published, or on a hub."""
 
 import contextlib
 import difflib
@@ -7,8 +7,23 @@ import pathlib
 import tempfile
 
 from albert_keras.presets import transfer
-from albert_keras.presets.shipped import SHIPPED_MODELS, find_preset
 
+# A link to the top-level folder in a checkout; a folder in a wheel.
+FOLDER = pathlib.Path(__file__).parents[1] / "saved_models"
+
+# Name, description and number of weights. `PRESETS` has the size of each by its name.
+_KIND = "layer uncased English ALBERT, pretrained on Wikipedia articles,"
+_SHIPPED = (
+    ("albert_nano_en", f"3-{_KIND} books and speeches.", 1_255_680),
+    ("albert_mini_en", f"3-{_KIND} textbooks, books and public documents.", 1_978_624),
+)
+DESCRIPTIONS = {
+    name: {"description": description, "params": num_weights, "path": "albert"}
+    for name, description, num_weights in _SHIPPED
+}
+SHIPPED_MODELS = {
+    name: about for name, about in DESCRIPTIONS.items() if (FOLDER / name).is_dir()
+}
 # https://huggingface.co/albert has the checkpoints that Google published.
 _SIZES, _VERSIONS = ("base", "large", "xlarge", "xxlarge"), ("v1", "v2")
 _PUBLISHED = {
@@ -27,15 +42,19 @@ ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 
 def local_files(path):
-    """Returns the path of a checkpoint's files, and downloads them if necessary.
+    """Returns the path of a model's files, and downloads them if necessary.
 
     Args:
-        path: str or path. The folder of a finished run; the name of a shipped model or
-            one of `ADDRESSES`, if there is no such path; or an address. Another path is
-            returned unchanged.
+        path: str or path. A folder, file or checkpoint's prefix; the folder of a finished
+            run; an address; or, if there is no such path, the name of a shipped model or
+            one of `ADDRESSES`.
+
+    Returns:
+        A `pathlib.Path`. For a run it is the folder of its model.
 
     Raises:
-        FileNotFoundError: If it is a run that has not finished.
+        FileNotFoundError: If `path` is unknown (the message lists the names), or a run
+            that has not finished.
         ImportError: If the package that downloads is absent.
         ConnectionError: If the files are not in the cache and cannot be downloaded.
         ValueError: If the address is malformed.
@@ -46,22 +65,15 @@ def local_files(path):
     local_files("hf://albert/albert-base-v2")
     ```
     """
-    if not os.path.exists(path):
-        path = ADDRESSES.get(str(path), path)
-    if transfer.is_address(path):
-        return transfer.download(str(path))
-    return find_preset(model_folder(path))
-
-
-def model_folder(path):
-    """Returns the preset folder of a run, or `path` itself if it is not a run.
-
-    Raises:
-        FileNotFoundError: If it is a run that has not finished.
-    """
+    check_known(path)
+    name = str(path)
+    if not _is_there(path):
+        if name in SHIPPED_MODELS:
+            return FOLDER / name
+        return transfer.download(ADDRESSES.get(name, name))
     folder = pathlib.Path(path)
     if not (folder / "run.json").is_file():
-        return path
+        return folder
     if not (folder / "model").is_dir():
         raise FileNotFoundError(
             "A run must have finished before its model can be used. "
@@ -90,14 +102,21 @@ def check_known(path):
 
     It does not check addresses, and downloads nothing.
     """
-    is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or transfer.is_address(path)
-    if not (is_name or any(map(os.path.exists, (path, f"{path}.index")))):
+    names = (*SHIPPED_MODELS, *ADDRESSES)
+    if not (_is_there(path) or str(path) in names or transfer.is_address(path)):
+        close = difflib.get_close_matches(str(path), names, n=1, cutoff=0.8)
+        like = f" (like {close[0]}?)" if close else ""
         raise FileNotFoundError(
-            "A model must be a run, a folder or file of a known kind, a checkpoint of "
-            "Google's without .index, an address such as hf://USER/MODEL, or a name "
-            f"({known_names()}). Received: '{path}'{like_known(path)}, which does not "
-            "exist."
+            "A model or tokenizer must be a run, a folder or file of a known kind, a "
+            "checkpoint of Google's without .index, an address such as "
+            "hf://USER/MODEL, or a name "
+            f"({known_names()}). Received: '{path}'{like}, which does not exist."
         )
+
+
+def _is_there(path):
+    """Returns whether a path, or the prefix of a checkpoint of TensorFlow, exists."""
+    return any(map(os.path.exists, (path, f"{path}.index")))
 
 
 def known_names():
@@ -109,38 +128,8 @@ def known_names():
     return ", ".join((*SHIPPED_MODELS, *patterns))
 
 
-def like_known(path):
-    """Returns ` (like NAME?)` for a path that is almost a known name, else `""`.
-
-    >>> like_known("albert_nano")
-    ' (like albert_nano_en?)'
-    """
-    names = (*SHIPPED_MODELS, *ADDRESSES)
-    close = difflib.get_close_matches(str(path), names, n=1, cutoff=0.8)
-    return f" (like {close[0]}?)" if close else ""
-
-
 def _any_of(words):
     return f"{{{','.join(words)}}}"
-
-
-def check_preset(preset):
-    """Returns the folder of a preset or checkpoint, as str.
-
-    Args:
-        preset: str or path. A folder, a name or an address: see `local_files`.
-
-    Raises:
-        ValueError: If `preset` is unknown; the message lists the names.
-    """
-    folder = str(local_files(preset))
-    if not os.path.isdir(folder):
-        raise ValueError(
-            f"`preset` must be a folder, a name ({known_names()}) or an address such as "
-            f"hf://USER/MODEL. Received: preset={folder!r}{like_known(folder)}. For "
-            "random weights use `AlbertBackbone.from_config_preset`."
-        )
-    return folder
 
 
 class SavesByName:

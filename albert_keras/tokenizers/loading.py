@@ -6,7 +6,7 @@ import tempfile
 import warnings
 
 from albert_keras.checks import shortened
-from albert_keras.presets.hub import check_preset, known_names, like_known, local_files
+from albert_keras.presets.hub import local_files
 from albert_keras.presets.preset_files import deserialize, is_own, read_object
 from albert_keras.tokenizers import huggingface_files
 from albert_keras.tokenizers.huggingface_files import TOKENIZER_FILE
@@ -82,15 +82,14 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     tokenizer = ak.load_tokenizer("albert_base_v2/")
     ```
     """
-    path = pathlib.Path(local_files(path))
+    path = local_files(path)
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
     tokenizer = _load(path, {n: v for n, v in asked.items() if v is not None})
     if tokenizer is None:
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
-            "a vocab.txt, a tokenizer.json, a folder with one of them or a preset, an "
-            f"address such as hf://USER/MODEL, or a name ({known_names()}). "
-            f"Received: '{path}'{like_known(path)}, {_content_of(path)}."
+            "a vocab.txt, a tokenizer.json, a folder with one of them or a preset. "
+            f"Received: '{path}', which has none."
         )
     return tokenizer
 
@@ -114,7 +113,7 @@ def _load(path, asked):
 
 def read_tokenizer(cls, preset, config_file, options):
     """Returns a tokenizer of a class; see `EncoderTokenizer.from_preset`."""
-    folder = check_preset(preset)
+    folder = local_files(preset)
     if is_own(folder, config_file):
         tokenizer = _load_own(folder, config_file, options)
     else:
@@ -122,7 +121,7 @@ def read_tokenizer(cls, preset, config_file, options):
     if not isinstance(tokenizer, cls):
         raise ValueError(
             f"The preset must hold a `{cls.__name__}`. "
-            f"Received: preset={folder!r} with a `{type(tokenizer).__name__}`."
+            f"Received: preset={str(folder)!r} with a `{type(tokenizer).__name__}`."
         )
     return tokenizer
 
@@ -153,13 +152,6 @@ def _load_own(folder, config_file, options, may_change=True):
     return tokenizer
 
 
-def _content_of(path):
-    if not path.is_dir():
-        return "where there is nothing"
-    names = shortened(", ".join(sorted(os.listdir(path))))
-    return f"where there is {names}" if names else "an empty folder"
-
-
 def _with_added(tokenizer, added, file):
     """Returns a tokenizer that finds added tokens, str by id, in text."""
     size = tokenizer.vocabulary_size()
@@ -185,12 +177,12 @@ def _with_added(tokenizer, added, file):
     return tokenizer
 
 
-def find_tokenizer(path, tokenizer, vocabulary_size):
+def find_tokenizer(path, given, vocabulary_size):
     """Returns a tokenizer that fits a token table, or `None` if there is none.
 
     Args:
-        path: str or path of a preset or checkpoint, or `None`.
-        tokenizer: Tokenizer of this package; str or path for `load_tokenizer`; `None`
+        path: Path of a preset or checkpoint, or `None`.
+        given: Tokenizer of this package; str or path for `load_tokenizer`; `None`
             for the one of the checkpoint, with a warning if it cannot be read; or `False`
             for none.
         vocabulary_size: int. Rows of the token table.
@@ -200,25 +192,26 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
     """
     from albert_keras.tokenizers.base import EncoderTokenizer
 
-    if tokenizer is None and path is not None:
+    found = given
+    if given is None and path is not None:
         try:
-            tokenizer = _load(path, {})
+            found = _load(path, {})
         except ValueError as error:
             warnings.warn(f"The model has no tokenizer: {error}", stacklevel=4)
-    if tokenizer is None or tokenizer is False:
-        return None
-    if not isinstance(tokenizer, EncoderTokenizer):
+    elif given and not isinstance(given, EncoderTokenizer):
         # As a str, so that the error shows an object of another kind.
-        tokenizer = load_tokenizer(str(tokenizer))
-    check_vocabulary_size(tokenizer, vocabulary_size)
-    num_unused = vocabulary_size - tokenizer.vocabulary_size()
+        found = load_tokenizer(str(given))
+    if not isinstance(found, EncoderTokenizer):
+        return None
+    check_vocabulary_size(found, vocabulary_size)
+    num_unused = vocabulary_size - found.vocabulary_size()
     if num_unused:
         warnings.warn(
             f"The token table has {num_unused} more rows than the tokenizer has tokens, "
-            f"{tokenizer.vocabulary_size()}: the last rows are not used.",
+            f"{found.vocabulary_size()}: the last rows are not used.",
             stacklevel=4,
         )
-    return tokenizer
+    return found
 
 
 def check_vocabulary_size(tokenizer, vocabulary_size):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import albert_keras as ak
 from albert_keras.preprocessors import base
-from albert_keras.presets.shipped import find_preset
+from albert_keras.presets.hub import local_files
 from tests.helpers import max_difference
 
 SHIPPED = "albert_nano_en"
@@ -74,7 +74,7 @@ HUB = (
 
 @pytest.mark.parametrize("kind", HUB)
 def test_keras_hub_finds_our_classes(kind):
-    found = kind.from_preset(str(find_preset(SHIPPED)))
+    found = kind.from_preset(str(local_files(SHIPPED)))
     assert type(found).__module__.startswith("albert_keras.")
     tokenizer = getattr(found, "tokenizer", found)
     assert tokenizer("the end") == ak.load_tokenizer(SHIPPED)("the end")

@@ -9,8 +9,12 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.converters import load_checkpoint
-from albert_keras.presets.hub import ADDRESSES, check_preset, known_names, local_files
-from albert_keras.presets.shipped import SHIPPED_MODELS
+from albert_keras.presets.hub import (
+    ADDRESSES,
+    SHIPPED_MODELS,
+    known_names,
+    local_files,
+)
 from albert_keras.presets.transfer import is_address
 from albert_keras.tokenizers import train_sentence_piece
 from tests.hub_server import TOKEN, Hub
@@ -95,9 +99,10 @@ def test_names_and_paths(tmp_path, monkeypatch):
     assert not is_address(tmp_path)
     # A path goes before a name.
     monkeypatch.chdir(tmp_path)
-    pathlib.Path("albert_base_v2").mkdir()
-    assert local_files("albert_base_v2") == "albert_base_v2"
-    assert check_preset("albert_base_v2") == "albert_base_v2"
+    for name in ("albert_base_v2", *SHIPPED_MODELS):
+        path = pathlib.Path(name)
+        path.mkdir()
+        assert local_files(name) == local_files(path) == path
 
 
 def test_messages_abbreviate_the_names_as_a_shell_reads_them():

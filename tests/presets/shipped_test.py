@@ -17,14 +17,12 @@ from albert_keras.analysis import count_parameters
 from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.presets.hub import check_preset, known_names
-from albert_keras.presets.shipped import FOLDER, SHIPPED_MODELS, find_preset
+from albert_keras.presets.hub import FOLDER, SHIPPED_MODELS, known_names
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "albert_nano_en"
-MODEL = FOLDER / NAME
 shipped = pytest.mark.parametrize("name", SHIPPED_MODELS)
 KNOWN = re.escape(f"({known_names()})")
 needs_model = pytest.mark.skipif(
@@ -120,28 +118,11 @@ def test_card_has_the_measured_figures(name):
 
 
 def test_unknown_name_is_refused_with_a_list_of_known_names():
-    message = f"a name {KNOWN}.*Received: preset='albert_nano_xx'"
-    for cls in (
-        AlbertBackbone,
-        AlbertPretrainer,
-        AlbertTextClassifier,
-        AlbertTokenizer,
-    ):
-        with pytest.raises(ValueError, match=message):
-            cls.from_preset("albert_nano_xx")
-    with pytest.raises(FileNotFoundError, match=f"a name {KNOWN}"):
-        load_checkpoint("albert_nano_xx")
-
-
-@needs_model
-def test_addresses_and_folders_are_not_replaced_by_shipped_models(
-    tmp_path, monkeypatch
-):
-    assert check_preset(tmp_path) == str(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert find_preset(NAME) == find_preset(pathlib.Path(NAME)) == MODEL
-    (tmp_path / NAME).mkdir()
-    assert find_preset(NAME) == NAME
+    message = f"a name {KNOWN}.*'albert_nano_xx' .like albert_nano_en.., which does not"
+    classes = (AlbertBackbone, AlbertTextClassifier, AlbertTokenizer)
+    for load in (load_checkpoint, *(each.from_preset for each in classes)):
+        with pytest.raises(FileNotFoundError, match=message):
+            load("albert_nano_xx")
 
 
 LOAD = f"""
