@@ -67,9 +67,8 @@ def compare_outputs(model, path, seed=0):
 
     Args:
         model: One of ours, whose head must be in the files; `model.backbone` otherwise.
-        path: str or path. The folder of the same model, or a model of keras-hub.
-            transformers loads folders of Hugging Face, keras-hub its own; this
-            package loads other files again.
+        path: str or path. The folder of the same model. transformers loads folders of
+            Hugging Face, keras-hub its own; this package loads other files again.
         seed: int. Seed of the input.
 
     Returns:
@@ -158,11 +157,9 @@ def _run_transformers(checkpoint, model, inputs, outputs):
 
 
 def _run_keras_hub(checkpoint, head, inputs):
-    if not isinstance(checkpoint, keras.Model):
-        options = {} if head is None else {"preprocessor": None}
-        model_class = keras_hub.MODEL_CLASSES[head]
-        checkpoint = model_class.from_preset(str(checkpoint), **options)
-    outputs = checkpoint(inputs)
+    options = {} if head is None else {"preprocessor": None}
+    model = keras_hub.MODEL_CLASSES[head].from_preset(str(checkpoint), **options)
+    outputs = model(inputs)
     return {"mlm_logits": outputs} if head == "pretraining" else _as_dict(outputs)
 
 

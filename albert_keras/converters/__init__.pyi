@@ -3,11 +3,11 @@ from .architecture import resize_vocabulary as resize_vocabulary
 from .checkpoint import Checkpoint as Checkpoint
 from .google import read_config_file as read_config_file
 from .heads import head_of as head_of
+from .loading import CONVERTERS as CONVERTERS
+from .loading import SOURCES as SOURCES
+from .loading import find_checkpoint as find_checkpoint
 from .loading import load_checkpoint as load_checkpoint
 from .loading import load_config as load_config
 from .saving import CHECKPOINT_FORMATS as CHECKPOINT_FORMATS
 from .saving import check_replaceable as check_replaceable
 from .saving import save_checkpoint as save_checkpoint
-from .sources import CONVERTERS as CONVERTERS
-from .sources import SOURCES as SOURCES
-from .sources import find_checkpoint as find_checkpoint

@@ -2,51 +2,34 @@
 
 import functools
 import pathlib
-import warnings
 
-import numpy as np
-
-from albert_keras.checks import check_json, shortened, shown
+from albert_keras.checks import check_json, check_rate, shortened, shown
 from albert_keras.converters import google, heads
 from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.hdf5_file import read_hdf5
-from albert_keras.converters.huggingface_head import head_values, read_options
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
     table_row,
 )
-from albert_keras.converters.pytorch_file import read_pytorch
-from albert_keras.converters.safetensors_file import read_safetensors, write_safetensors
 from albert_keras.converters.stored_tensors import StoredTensors, joined
+from albert_keras.converters.weight_files import (
+    read_hdf5,
+    read_pytorch,
+    read_safetensors,
+    write_safetensors,
+)
+from albert_keras.models import HEADS
+from albert_keras.models.classes import is_multi_label
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
-# Keys that do not change what is computed: those of every model of transformers 2.2 to 5,
-# and those that FARM and transformers.js add. A warning names other keys.
-IGNORED_CONFIG_NAMES = {
-    *google.IGNORED_CONFIG_NAMES,
-    *"""
-    _attn_implementation _attn_implementation_autoset _attn_implementation_internal
-    _commit_hash _experts_implementation_internal _name_or_path _num_labels
-    _output_attentions architectures attn_implementation bad_words_ids
-    begin_suppress_tokens bos_token_id chunk_size_feed_forward classifier_dropout
-    classifier_dropout_prob cross_attention_hidden_size decoder_start_token_id
-    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size
-    eos_token_id eos_token_ids exponential_decay_length_penalty finetuning_task
-    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label label2id
-    language length_penalty max_length max_new_tokens min_length name name_or_path
-    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences
-    output_attentions output_hidden_states output_past output_scores pad_token_id prefix
-    problem_type remove_invalid_values repetition_penalty return_dict
-    return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature
-    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript
-    transformers.js_config transformers_version typical_p use_bfloat16 use_cache
-    use_return_dict xla_device
-    """.split(),
-}
+# The default of transformers' config.
+DEFAULT_DROPOUT = 0.1
+LABELLED_HEADS = ("sequence_classification", "token_classification")
+# A `problem_type`, with which transformers' pipelines use the sigmoid.
+MULTI_LABEL = "multi_label_classification"
 # Keys that change what is computed, with the only value that is allowed. Null and empty
 # values count as `False`.
 _UNSET = (
@@ -100,7 +83,7 @@ BACKBONE_ROWS = (
     *heads.torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
     *heads.torch_dense("albert.pooler", "pooler"),
 )
-# Tied tensors: files have one of the names, or equal tensors under both.
+# Tied tensors: files have one of the names, or both. transformers reads the second one.
 TIED_NAMES = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
     "predictions.decoder.bias": "predictions.bias",
@@ -162,19 +145,10 @@ class HuggingFaceFolder(Checkpoint):
                     f"'{file}'. Load the model with its own library."
                 )
         named = {k: v for k, v in stated.items() if k in CONFIG_FORMAT.names}
-        known = named.keys() | FIXED_CONFIG_VALUES.keys() | IGNORED_CONFIG_NAMES
-        if unknown := stated.keys() - known:
-            warnings.warn(
-                f"'{file}' has keys that transformers' ALBERT does not read either; "
-                f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
-                stacklevel=6,
-            )
         try:
-            config = CONFIG_FORMAT.read(named)
+            return CONFIG_FORMAT.read(named)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{error} It is the config in '{file}'.") from error
-        _check_groups(config)
-        return config
 
     @functools.cached_property
     def stated_head(self):
@@ -194,21 +168,11 @@ class HuggingFaceFolder(Checkpoint):
     def read_tensors(self):
         """Returns the `StoredTensors` under the names of `AlbertForPreTraining`."""
         tensors = _read_weights(self.files)
-        tensors = tensors.renamed(_current_names(tensors.shapes))
+        names = _current_names(tensors.shapes)
         for copy, name in TIED_NAMES.items():
-            if copy not in tensors:
-                continue
-            if name not in tensors:
-                names = {
-                    each: name if each == copy else each for each in tensors.shapes
-                }
-                tensors = tensors.renamed(names)
-            elif not np.array_equal(tensors.read(copy), tensors.read(name)):
-                raise ValueError(
-                    "Tied tensors must be equal: the head reads the token table. "
-                    f"Received: '{self}', where {copy} differs from {name}."
-                )
-        return tensors
+            if name not in names.values():
+                names = {n: name if names[n] == copy else names[n] for n in names}
+        return tensors.renamed(names)
 
     def is_known_extra(self, name):
         """Returns whether a tensor is a copy or a constant."""
@@ -221,7 +185,6 @@ class HuggingFaceFolder(Checkpoint):
     @staticmethod
     def write(model, head, folder, tokenizer=None):
         """Writes a folder for transformers: config, weights and tokenizer."""
-        _check_groups(getattr(model, "backbone", model).albert_config)
         write_config(model, head, folder, tokenizer)
         tensors = HuggingFaceFolder.tensors_of(model, head)
         if head is None:
@@ -231,19 +194,6 @@ class HuggingFaceFolder(Checkpoint):
             pooler = "albert.pooler"
             tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
         write_safetensors(folder / "model.safetensors", tensors)
-
-
-def _check_groups(config):
-    """Checks that transformers, which rounds quotients, applies the same groups."""
-    layers, groups = config.num_layers, config.num_groups
-    for index in range(layers):
-        rounded, group = int(index / (layers / groups)), index * groups // layers
-        if rounded != group:
-            raise ValueError(
-                "transformers must apply the same groups of layers as this package. "
-                f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
-                f"group {group}, but transformers applies {rounded}."
-            )
 
 
 def _current_names(names):
@@ -352,3 +302,58 @@ def architecture(model, head):
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
     return next(iter(heads.foreign_head(head).architectures), "AlbertModel")
+
+
+def read_options(stated, head):
+    """Returns the options of a head in a config, a dict."""
+    options = {}
+    if keys := heads.foreign_head(head).dropout_keys:
+        dropout = stated.get(keys[0], DEFAULT_DROPOUT)
+        if dropout is None and len(keys) > 1:
+            dropout = stated.get(keys[1], 0.0)
+        check_rate(keys[0], dropout)
+        options["dropout"] = dropout
+    if head in LABELLED_HEADS:
+        options["labels"] = _read_labels(stated)
+    if stated.get("problem_type") == MULTI_LABEL and head == "sequence_classification":
+        options["activation"] = "sigmoid"
+    return options
+
+
+def head_values(model, head, labels=None):
+    """Returns the values of a config about the head of a model, a dict.
+
+    `labels` are the names of the classes, by default the model's own.
+    """
+    if head is None:
+        return {}
+    # transformers has dropout before the sentence-pair head; Google's code has none.
+    values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
+    num_classes = getattr(model, HEADS[head].class_argument or "", 0)
+    if num_classes:
+        labels = labels or getattr(model, "labels", None)
+        labels = labels or _numbered_labels(num_classes)
+        values["id2label"] = {str(i): label for i, label in enumerate(labels)}
+        values["label2id"] = {label: i for i, label in enumerate(labels)}
+    if head == "sequence_classification" and is_multi_label(model):
+        values["problem_type"] = MULTI_LABEL
+    elif head == "sequence_classification" and num_classes == 1:
+        values["problem_type"] = "regression"
+    return values
+
+
+def _read_labels(stated):
+    """Returns the names of the classes, or `None` where transformers numbered them."""
+    names = stated.get("id2label") or {}
+    if not isinstance(names, dict):
+        raise ValueError(
+            f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
+        )
+    labels = [names.get(str(number)) for number in range(len(names))]
+    # Classes may be numbers, such as stars, or booleans.
+    labels = [str(name) if isinstance(name, int | float) else name for name in labels]
+    return None if labels == _numbered_labels(len(names)) else labels
+
+
+def _numbered_labels(num_classes):
+    return [f"LABEL_{number}" for number in range(num_classes)]

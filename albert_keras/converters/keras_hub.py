@@ -1,4 +1,4 @@
-"""keras-hub's own ALBERT: presets on disk, and models in memory.
+"""Presets of keras-hub's own ALBERT.
 
 Its models have Google's gelu, the epsilon 1e-12, one dropout rate for all layers, and no
 sentence-pair head. The layer norm in its masked-word head has the fixed epsilon 1e-5;
@@ -7,7 +7,6 @@ Google's and this package's have 1e-12, so logits differ slightly with the same 
 
 import dataclasses
 import functools
-import pathlib
 import warnings
 
 import keras
@@ -17,7 +16,6 @@ from albert_keras.checks import check_choice, check_rate
 from albert_keras.converters import stored_tensors
 from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -26,6 +24,7 @@ from albert_keras.converters.name_table import (
     table_row,
     with_merged_heads,
 )
+from albert_keras.converters.weight_files import read_keras_weights
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.presets.preset_files import registered_name
 from albert_keras.system.files import read_json
@@ -78,23 +77,12 @@ MODEL_CLASSES = {
 
 
 class KerasHubModel(Checkpoint):
-    """A model of keras-hub, or the folder of its preset: `files`."""
+    """The folder of a preset of keras-hub."""
 
     source = "keras_hub"
     layouts = ("keras_hub",)
     config_format = CONFIG_FORMAT
     backbone_rows = BACKBONE_ROWS
-
-    @classmethod
-    def of_model(cls, model):
-        """Returns the checkpoint of a model in memory."""
-        if not isinstance(model, tuple(MODEL_CLASSES.values())):
-            names = ", ".join(c.__name__ for c in MODEL_CLASSES.values())
-            raise ValueError(
-                f"A model to convert must be one of keras-hub's {names}. "
-                f"Received: {type(model).__name__}."
-            )
-        return cls(model, None)
 
     @staticmethod
     def find_files(path):
@@ -105,7 +93,7 @@ class KerasHubModel(Checkpoint):
         if stated != expected:
             rule = f"A preset of keras-hub must be of {expected}."
             raise ValueError(f"{rule} Received: '{path}' of {stated}.")
-        return pathlib.Path(path)
+        return path
 
     def read_config(self):
         config = CONFIG_FORMAT.read(self._stated("config.json"))
@@ -114,13 +102,11 @@ class KerasHubModel(Checkpoint):
 
     @functools.cached_property
     def stated_head(self):
-        """The head of the model or of the preset's task, or `None`."""
+        """The head of the preset's task, or `None`."""
         names = {
             keras.saving.get_registered_name(model_class): head
             for head, model_class in MODEL_CLASSES.items()
         }
-        if self.folder is None:
-            return names.get(keras.saving.get_registered_name(type(self.files)))
         name = _registered_name(self.files, "task.json")
         if name not in ("None", *names):
             raise ValueError(
@@ -142,12 +128,7 @@ class KerasHubModel(Checkpoint):
         return {"dropout": stated["dropout"], "activation": stated.get("activation")}
 
     def _stated(self, file_name):
-        """Returns the config of the model, or in a file of the preset."""
-        if self.folder is None:
-            model = self.files
-            if file_name == "config.json":
-                model = getattr(model, "backbone", model)
-            return model.get_config()
+        """Returns the config in a file of the preset."""
         file = self.files / file_name
         config = read_json(file).get("config")
         if not isinstance(config, dict):
@@ -162,7 +143,7 @@ class KerasHubModel(Checkpoint):
         keras-hub's own code loads the files of a preset into a model of the stated sizes,
         once they are known to hold plain arrays of these sizes.
         """
-        model = self.files if self.folder is None else self._load_hub_model()
+        model = self._load_hub_model()
         values = {variable.path: variable for variable in model.weights}
         shapes = {path: tuple(variable.shape) for path, variable in values.items()}
         tensors = stored_tensors.StoredTensors(
@@ -177,7 +158,7 @@ class KerasHubModel(Checkpoint):
         stored_tensors.check_config_sizes(config, read_keras_weights(file), self)
         sizes = CONFIG_FORMAT.write(config)
         model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
-        with stored_tensors.readable(file, *HDF5_ERRORS):
+        with stored_tensors.readable(file):
             model.load_weights(file)
         task_file = self.files / "task.weights.h5"
         if head is None or not task_file.is_file():
@@ -187,7 +168,7 @@ class KerasHubModel(Checkpoint):
             num_classes = self._stated("task.json").get("num_classes")
             stored_tensors.check_bias("num_classes", num_classes, tensors, task_file)
             options["num_classes"] = num_classes
-        with stored_tensors.readable(task_file, *HDF5_ERRORS):
+        with stored_tensors.readable(task_file):
             model = MODEL_CLASSES[head](model, **options, compile=False)
             model.load_task_weights(task_file)
         return model

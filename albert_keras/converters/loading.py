@@ -1,25 +1,37 @@
-"""Loading of checkpoints and presets from any source."""
+"""Loading of checkpoints and presets from any source, recognized by its files."""
 
-import dataclasses
-import warnings
-
-from albert_keras.checks import check_choice, check_positive_integer, shortened
+from albert_keras.checks import check_choice, shortened
 from albert_keras.config import ATTENTION_FIELDS, AlbertConfig
+from albert_keras.converters.albert_zh import AlbertZh
 from albert_keras.converters.architecture import change_architecture, with_new_weights
-from albert_keras.converters.checkpoint import NUM_CLASSES
-from albert_keras.converters.heads import head_of, head_rows
-from albert_keras.converters.name_table import (
-    assign_variables,
-    compare_variables,
-    expand_rows,
-)
+from albert_keras.converters.google import GoogleCheckpoint, SavedModel
+from albert_keras.converters.heads import head_of
+from albert_keras.converters.huggingface import WEIGHT_READERS, HuggingFaceFolder
+from albert_keras.converters.keras_hub import KerasHubModel
 from albert_keras.converters.own_preset import OwnPreset
-from albert_keras.converters.sources import SOURCES, find_checkpoint, recognize
-from albert_keras.converters.stored_tensors import check_config_sizes
-from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.presets.hub import local_files
-from albert_keras.system.files import write_json
-from albert_keras.tokenizers.loading import find_tokenizer
+from albert_keras.converters.sentence_transformers import SentenceTransformersFolder
+from albert_keras.models import HEADS
+from albert_keras.presets.hub import known_names, local_files
+
+# The first one that finds its files is used. sentence-transformers comes before Hugging
+# Face, whose files such a folder has too.
+CONVERTERS = {
+    checkpoint.source: checkpoint
+    for checkpoint in (
+        *(OwnPreset, SentenceTransformersFolder, HuggingFaceFolder, KerasHubModel),
+        *(SavedModel, AlbertZh, GoogleCheckpoint),
+    )
+}
+SOURCES = (*CONVERTERS,)
+# Files that are not read, and the remedy.
+_OTHER_FILES = {
+    "adapter_config.json": "an adapter of PEFT alone: merge it into its model by PEFT's "
+    "`merge_and_unload`, and save that model",
+    "*.msgpack": "of Flax: load it by transformers 4 with `from_flax=True`, and save it",
+    "*.index": "a part of a checkpoint: give its path without .index",
+    "*.safetensors": "under another name: rename it to model.safetensors",
+    "*.bin": "under another name: rename it to pytorch_model.bin",
+}
 
 
 def load_checkpoint(
@@ -46,7 +58,7 @@ def load_checkpoint(
         path: str or path. A folder, also of a run, or the prefix of a TensorFlow
             checkpoint; an address, `hf://USER/MODEL` or `kaggle://...`; the name of a
             published or shipped model, such as `albert_base_v2` (see
-            `albert_keras.presets.hub`); or a model of keras-hub.
+            `albert_keras.presets.hub`).
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
         head: str or `None`. `"auto"` loads the head of the files, or an `AlbertBackbone`
@@ -93,45 +105,8 @@ def load_checkpoint(
             f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
         )
     checkpoint = find_checkpoint(path, source, config)
-    return _load(checkpoint, head, tokenizer, num_classes, report, dtype)
-
-
-def _load(
-    checkpoint, head, tokenizer=None, num_classes=None, report=None, dtype=None, **given
-):
-    """Returns the model of a `Checkpoint`; see `load_checkpoint`.
-
-    `given` are arguments of the model's class in place of those that the files state.
-    """
-    size = checkpoint.config.vocabulary_size
-    found = find_tokenizer(checkpoint.folder, tokenizer, size)
     head = checkpoint.head if head == "auto" else head
-    _check_num_classes(num_classes, head)
-    options = {}
-    has_head = head is not None and checkpoint.has_head(head)
-    if has_head:
-        options = checkpoint.all_head_options(head)
-        has_head = num_classes in (None, options.get(HEADS[head].class_argument))
-    if head is not None and not has_head:
-        options = _new_head_options(checkpoint, head, num_classes)
-    if isinstance(checkpoint, OwnPreset):
-        if head is not None and tokenizer is not None:
-            options["tokenizer"] = found or False
-        return checkpoint.load_head(head, options, report, dtype)
-    config = _with_projection_of(checkpoint)
-    check_config_sizes(config, checkpoint.tensors, checkpoint)
-    own = {} if head else given
-    backbone = AlbertBackbone(**{**config.to_dict(), "dtype": dtype, **own})
-    if not has_head:
-        _assign(checkpoint, backbone, None, report)
-    if head is None:
-        return backbone
-    model = HEADS[head].model(backbone, **{**options, **given})
-    if has_head:
-        _assign(checkpoint, model, head, report)
-    if "preprocessor" not in given:
-        model.add_tokenizer(found, checkpoint.folder)
-    return model
+    return checkpoint.load(head, tokenizer, num_classes, report, dtype)
 
 
 def load_config(path, source=None):
@@ -151,81 +126,50 @@ def read_model(cls, preset, load_weights, options):
         preset, load_weights: As of `from_preset`.
         options: Dict of its other arguments.
     """
-    checkpoint = recognize(local_files(preset))
+    checkpoint = find_checkpoint(preset)
     changes = {n: options.pop(n) for n in ATTENTION_FIELDS if n in options}
     if isinstance(checkpoint, OwnPreset):
-        model = checkpoint.load(cls, load_weights, **options)
+        model = checkpoint.load_class(cls, load_weights, **options)
     else:
-        model = _load(checkpoint, head_of(cls), **options)
+        model = checkpoint.load(head_of(cls), **options)
         model = model if load_weights else with_new_weights(model)
     return change_architecture(model, **changes) if changes else model
 
 
-def _with_projection_of(checkpoint):
-    """Returns a config with a projection between equal widths if the files have one."""
-    config = checkpoint.config
-    are_equal = config.embedding_dim == config.hidden_dim
-    projects = are_equal and checkpoint.stores("embedding/projection/kernel")
-    return dataclasses.replace(config, always_project_embeddings=projects)
+def find_checkpoint(path, source=None, config=None):
+    """Returns the `Checkpoint` at a path, recognized by its files.
 
-
-def _new_head_options(checkpoint, head, num_classes):
-    """Returns the arguments of a new head, and warns that it is new."""
-    if not HEADS[head].may_be_new:
-        raise ValueError(
-            f"The {head} head must be in the files: a new one is of no use. "
-            f"Received: {checkpoint}. Load it with another `head`, or `head=None`."
-        )
-    options, of_classes = {}, ""
-    if HEADS[head].class_argument:
-        options[HEADS[head].class_argument] = num_classes or NUM_CLASSES
-        of_classes = f" of {num_classes or NUM_CLASSES} classes"
-    warnings.warn(
-        f"{checkpoint} has no {head} head{of_classes}: the model has a new "
-        "one, with random weights. Fine-tune it before use.",
-        stacklevel=4,
+    Args:
+        path: str or path, as for `load_checkpoint`.
+        source: str or `None`. The only source to try.
+        config: `AlbertConfig` in place of the one in the files, or `None`.
+    """
+    path = local_files(path)
+    for kind in CONVERTERS.values() if source is None else [CONVERTERS[source]]:
+        files = kind.find_files(path)
+        if files is not None:
+            return kind(files, path, config)
+    raise FileNotFoundError(
+        "`path` must be a run (`run.json`) or a known checkpoint: Google or "
+        "albert_zh (`*.index`), a SavedModel (`saved_model.pb` and `variables/`), "
+        f"Hugging Face ({', '.join(WEIGHT_READERS)}), a preset "
+        "(`config.json`), an address such as hf://USER/MODEL, or a name "
+        f"({known_names()}). Received: path={str(path)!r}"
+        + (f", source={source!r}" if source else "")
+        + _what_is_there(path)
     )
-    return options
 
 
-def _check_num_classes(num_classes, head):
-    if num_classes is None:
-        return
-    check_positive_integer("num_classes", num_classes)
-    if head is None or not HEADS[head].class_argument or not HEADS[head].may_be_new:
-        raise ValueError(
-            "`num_classes` must be `None` for a head without its own classes. "
-            f"Received: num_classes={num_classes}, head={head!r}."
-        )
-
-
-def _assign(checkpoint, model, head, report):
-    tensors, own_rows = checkpoint.tensors, head_rows(checkpoint, head)
-    own_names = {row.source for row in own_rows}
-    others = {row.source for other in HEADS for row in head_rows(checkpoint, other)}
-    others.update(filter(checkpoint.is_known_extra, tensors.shapes))
-    unknown = tensors.shapes.keys() - others
-    if outside := sorted(filter(checkpoint.is_outside, unknown)):
-        warnings.warn(
-            "The checkpoint has tensors that belong to no head of this package; ignored: "
-            f"{shortened(', '.join(outside), 1000)}.",
-            stacklevel=4,
-        )
-        others.update(outside)
-    backbone = model if head is None else model.backbone
-    # transformers saves no pooler with heads that do not read it. Then the pooler is new,
-    # and is trained with a new head.
-    is_optional = head is None or not model.reads_pooled_output
-    entries = compare_variables(
-        model,
-        tensors,
-        expand_rows(checkpoint.backbone_rows + own_rows, backbone.albert_config),
-        skipped_names=others - own_names,
-        optional_targets=[v.path for v in backbone.pooler.weights if is_optional],
-    )
-    if report is not None:
-        write_json(report, [dataclasses.asdict(entry) for entry in entries])
-    assign_variables(model, tensors, entries)
-    kept = [entry.target for entry in entries if entry.status == "kept"]
-    if kept and head is None:
-        warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=4)
+def _what_is_there(path):
+    """Returns the end of an error: the files at a path, and a remedy."""
+    inside = [path] if path.is_file() else sorted(path.iterdir())
+    for folder in [path.parent, *inside]:
+        if folder.is_dir() and HuggingFaceFolder.find_files(folder):
+            return f". Give the folder that holds the weights: '{folder}'."
+    inside += [file for folder in inside for file in sorted(folder.glob("*"))]
+    for pattern, remedy in _OTHER_FILES.items():
+        for file in inside:
+            if file.match(pattern):
+                return f", where '{file}' is {remedy}."
+    names = ", ".join(file.name for file in inside)
+    return f", which holds no weights{', but ' * bool(names)}{shortened(names)}."

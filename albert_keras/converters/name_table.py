@@ -4,9 +4,9 @@ import dataclasses
 import math
 
 import keras
-import numpy as np
 
 from albert_keras.converters.stored_tensors import StoredTensors, as_weight
+from albert_keras.system.files import write_json
 
 # Paths of the shared sub-layers in this package; `expand_rows` fills in the numbers.
 _ENCODER = "group_{group}_inner_{inner}"
@@ -94,40 +94,43 @@ class Entry:
 PROBLEMS = ("missing", "unexpected", "mis-shaped")
 
 
-def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=()):
-    """Returns an `Entry` for every variable of a built model and of `StoredTensors`.
+def load_variables(model, tensors, rows, unused=(), optional=(), report=None):
+    """Copies finite tensors into the variables of a built model, all or none.
 
     Args:
+        model: Keras model.
+        tensors: `StoredTensors`.
         rows: Expanded `Row`s. Rows without a variable in the model have no effect.
-        skipped_names: Known names in the source that the model does not use.
-        optional_targets: Paths of variables that the source may lack.
+        unused: Known names in the source that the model does not use.
+        optional: Paths of variables that the source may lack.
+        report: Path of a JSON file to write with every `Entry`, or `None`.
+
+    Returns:
+        The paths of the optional variables that the source lacks.
+
+    Raises:
+        ValueError: If an entry is a problem; the message lists all problems.
     """
-    variables = {variable.path: tuple(variable.shape) for variable in model.weights}
-    found = {row.target: row for row in rows if row.source in tensors}
-    entries = []
-    for path, shape in variables.items():
-        row = found.get(path)
+    rows = {row.target: row for row in rows if row.source in tensors}
+    entries, loaded = [], {}
+    for variable in model.weights:
+        path, shape = variable.path, tuple(variable.shape)
+        row = rows.get(path)
         if row is None:
-            status = "kept" if path in optional_targets else "missing"
+            status = "kept" if path in optional else "missing"
             entries.append(Entry(status, target=path, target_shape=shape))
             continue
         stored = tensors.shapes[row.source]
         fits = stored[:: -1 if row.transposed else 1] == shape
         status = "loaded" if fits else "mis-shaped"
         entries.append(Entry(status, row.source, stored, path, shape, row.transposed))
-    loaded = {entry.source for entry in entries}
+        loaded[row.source] = variable, row
     for name, shape in tensors.shapes.items():
         if name not in loaded:
-            status = "unused" if name in skipped_names else "unexpected"
+            status = "unused" if name in unused else "unexpected"
             entries.append(Entry(status, name, shape))
-    return entries
-
-
-def assign_variables(model, tensors, entries):
-    """Copies finite tensors into variables by the entries of `compare_variables`.
-
-    If an entry is a problem, nothing is copied, and the error lists all problems.
-    """
+    if report is not None:
+        write_json(report, [dataclasses.asdict(entry) for entry in entries])
     problems = [entry for entry in entries if entry.status in PROBLEMS]
     problems.sort(key=lambda entry: PROBLEMS.index(entry.status))
     if problems:
@@ -135,13 +138,10 @@ def assign_variables(model, tensors, entries):
             "The checkpoint does not fit the model; nothing was loaded. "
             f"Received {len(problems)} problems:\n  " + "\n  ".join(map(str, problems))
         )
-    variables = {variable.path: variable for variable in model.weights}
-    for entry in entries:
-        if entry.status == "loaded":
-            variable = variables[entry.target]
-            value = tensors.read(entry.source)
-            value = as_weight(entry.source, value, variable.dtype)
-            variable.assign(value.T if entry.transposed else value)
+    for name, (variable, row) in loaded.items():
+        value = as_weight(name, tensors.read(name), variable.dtype)
+        variable.assign(value.T if row.transposed else value)
+    return [entry.target for entry in entries if entry.status == "kept"]
 
 
 def collect_tensors(variables, rows):
@@ -181,28 +181,3 @@ def with_merged_heads(tensors, scope):
 
     shapes = {path: merged(path, shape) for path, shape in tensors.shapes.items()}
     return StoredTensors(shapes, lambda path: tensors.read(path).reshape(shapes[path]))
-
-
-def without_identity_projection(tensors, kernel_name, bias_name):
-    """Removes an identity projection of the embeddings from `StoredTensors`.
-
-    Libraries that project embeddings of every width need one for a model without
-    projection.
-    """
-    rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
-    if [rows] != columns or bias_name not in tensors:
-        return tensors
-    is_identity = np.array_equal(tensors.read(kernel_name), np.eye(rows))
-    if not is_identity or tensors.read(bias_name).any():
-        return tensors
-    kept = tensors.shapes.keys() - {kernel_name, bias_name}
-    return tensors.renamed({name: name for name in tensors.shapes if name in kept})
-
-
-def with_identity_projection(tensors, hidden_dim, kernel_name, bias_name):
-    """Adds the projection to a dict that `without_identity_projection` removes."""
-    if kernel_name in tensors:
-        return tensors
-    kernel = np.eye(hidden_dim, dtype="float32")
-    bias = np.zeros(hidden_dim, "float32")
-    return {**tensors, kernel_name: kernel, bias_name: bias}

@@ -2,15 +2,18 @@
 
 import dataclasses
 import functools
-import pathlib
 
 import keras
 
 from albert_keras.config import AlbertConfig
-from albert_keras.converters import stored_tensors
 from albert_keras.converters.checkpoint import Checkpoint
-from albert_keras.converters.hdf5_file import read_keras_weights
 from albert_keras.converters.heads import head_of
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_bias,
+    check_config_sizes,
+)
+from albert_keras.converters.weight_files import read_keras_weights
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import TaskModel
 from albert_keras.presets.preset_files import (
@@ -30,7 +33,7 @@ class OwnPreset(Checkpoint):
 
     @staticmethod
     def find_files(path):
-        return pathlib.Path(path) if is_own(path) else None
+        return path if is_own(path) else None
 
     @classmethod
     def known_heads(cls):
@@ -68,28 +71,23 @@ class OwnPreset(Checkpoint):
         name, (_, stated) = HEADS[head].class_argument, self.task
         return {name: stated[name]} if name in stated else {}
 
-    def load_head(self, head, options, report, dtype):
-        """Returns the model with a head, which is the saved one or new.
-
-        Args:
-            head: str or `None`.
-            options: Dict of arguments of its class, and `tokenizer`.
-            report, dtype: As for `load_checkpoint`; a preset has no report.
-        """
-        given = {"config": self.given_config, "report": report}
-        for name, value in given.items():
+    def build(self, head, has_head, options, given, tokenizer, report, dtype):
+        """Returns the saved model, or one with a new head; see `Checkpoint.build`."""
+        for name, value in {"config": self.given_config, "report": report}.items():
             if value is not None:
                 raise ValueError(
                     f"`{name}` must be `None` for a preset, which has its own config and "
                     f"is loaded whole. Received: path='{self}', {name}={value}."
                 )
         if head is None:
-            return self.load(AlbertBackbone, dtype=dtype)
+            return self.load_class(AlbertBackbone, dtype=dtype)
         # Loads a preset of a subclass as that class.
         model_class = self.task[0] if self.head == head else HEADS[head].model
-        return self.load(model_class, dtype=dtype, **options)
+        return self.load_class(model_class, True, dtype, tokenizer, **options)
 
-    def load(self, model_class, load_weights=True, dtype=None, **options):
+    def load_class(
+        self, model_class, load_weights=True, dtype=None, tokenizer=None, **options
+    ):
         """Returns a model of a class, or of a saved class that derives from it.
 
         Args:
@@ -97,36 +95,40 @@ class OwnPreset(Checkpoint):
                 random weights if the preset has none for this class, or if the number of
                 classes differs.
             load_weights: bool. `False` gives random weights.
-            dtype: As for `load_checkpoint`.
-            **options: Arguments of the class that replace saved ones; and `tokenizer`, as
-                for `load_checkpoint`, for the preprocessor of a model with a head.
+            dtype, tokenizer: As for `load_checkpoint`.
+            **options: Arguments of the class that replace saved ones.
 
         Raises:
             ValueError: If a file is damaged, or a config describes more weights than the
                 files hold.
         """
         is_backbone = issubclass(model_class, AlbertBackbone)
-        saved, stated = None, {}
-        if not is_backbone:
-            classes = (model_class, *model_class.also_loads)
-            saved, stated = self.task
-            if saved is None or not issubclass(saved, classes):
-                saved, stated = None, {}
+        saved, stated = (None, {}) if is_backbone else self.task
+        if saved and not issubclass(saved, (model_class, *model_class.also_loads)):
+            saved, stated = None, {}
         if load_weights:
             self.check(stated)
         with loads_preset(self.files):
+            own = options if is_backbone else {}
+            backbone = self._load_backbone(load_weights, dtype, own)
             if is_backbone:
-                return self._load_backbone(load_weights, dtype, options)
-            backbone = self._load_backbone(load_weights, dtype, {})
-            sizes = {s.class_argument for s in HEADS.values() if s.may_be_new}
-            sizes &= stated.keys() & options.keys()
-            changed = any(options[name] != stated[name] for name in sizes)
+                return backbone
+            num_classes = stated.get("num_classes")
+            changed = options.get("num_classes", num_classes) != num_classes
             if changed and stated.get("labels"):
                 options.setdefault("labels", None)
-            # A model that is converted afterwards gets a new preprocessor.
-            keeps = saved is not None and issubclass(saved, model_class)
-            kind = saved or model_class
-            model = self._build_task(kind, backbone, stated, options, keeps)
+            # A model that is converted, or gets a tokenizer, has a new preprocessor.
+            is_kept = tokenizer is None and saved and issubclass(saved, model_class)
+            is_new = not is_kept and "preprocessor" not in options
+            if is_new:
+                options["preprocessor"] = None
+            arguments = {**stated, "backbone": backbone, **options}
+            model = (saved or model_class).from_config(arguments)
+            if is_new:
+                found = find_tokenizer(self.files, tokenizer, backbone.vocabulary_size)
+                model.add_tokenizer(found, self.files)
+            elif "preprocessor" not in options and model.preprocessor is not None:
+                model.preprocessor.load_preset_assets(str(self.files))
             file = self.files / "task.weights.h5"
             if load_weights and saved and not changed and file.is_file():
                 model.load_task_weights(str(file))
@@ -144,33 +146,18 @@ class OwnPreset(Checkpoint):
             backbone.load_weights(self.files / "model.weights.h5")
         return backbone
 
-    def _build_task(self, model_class, backbone, stated, options, keeps):
-        """Returns a model with a new head, and with the saved or a new preprocessor."""
-        tokenizer = options.pop("tokenizer", None)
-        is_given = "preprocessor" in options
-        is_new = not is_given and (not keeps or tokenizer is not None)
-        if is_new:
-            options["preprocessor"] = None
-        model = model_class.from_config({**stated, "backbone": backbone, **options})
-        if is_new:
-            found = find_tokenizer(self.files, tokenizer, backbone.vocabulary_size)
-            model.add_tokenizer(found, self.files)
-        elif not is_given and model.preprocessor is not None:
-            model.preprocessor.load_preset_assets(str(self.files))
-        return model
-
     def check(self, task):
         """Checks that the weights in the files are finite, and as large as stated.
 
         Args:
             task: Dict of arguments of a saved model with a head; empty for a backbone.
         """
-        stored_tensors.check_config_sizes(self.config, self.tensors, self)
+        check_config_sizes(self.config, self.tensors, self)
         tensors = self._read_weights("task.weights.h5") if task else None
         sizes = {spec.class_argument for spec in HEADS.values()}
         sizes.update(["dense_dim"] if task.get("dense_dim") else [])
         for name in sizes & task.keys():
-            stored_tensors.check_bias(name, task[name], tensors, self)
+            check_bias(name, task[name], tensors, self)
 
     def _backbone_arguments(self):
         return read_object(self.files, "config.json")["config"]
@@ -182,7 +169,7 @@ class OwnPreset(Checkpoint):
         for file in self.files.glob(pattern):
             found = read_keras_weights(file, has_integers).shapes
             shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
-        return stored_tensors.StoredTensors(shapes, read=None)
+        return StoredTensors(shapes, read=None)
 
     @staticmethod
     def write(model, head, folder, tokenizer=None):

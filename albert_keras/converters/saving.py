@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of
-from albert_keras.converters.sources import CONVERTERS, find_checkpoint
+from albert_keras.converters.loading import CONVERTERS, find_checkpoint
 from albert_keras.presets.hub import folder_to_write
 from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder

@@ -15,8 +15,8 @@ from albert_keras.checks import check_choice, check_json, shown
 from albert_keras.converters import huggingface
 from albert_keras.converters.heads import foreign_head
 from albert_keras.converters.name_table import collect_tensors
-from albert_keras.converters.safetensors_file import write_safetensors
 from albert_keras.converters.stored_tensors import StoredTensors, joined
+from albert_keras.converters.weight_files import write_safetensors
 from albert_keras.models.text_embedder import POOLING_MODES
 from albert_keras.system.files import read_json, write_json
 

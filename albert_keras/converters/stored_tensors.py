@@ -55,11 +55,12 @@ def joined(parts):
 
 
 @contextlib.contextmanager
-def readable(file, *errors):
-    """Turns the exceptions of a reader of damaged files into one clear `ValueError`."""
+def readable(file):
+    """Turns any exception of a reader of damaged files into one clear `ValueError`."""
     try:
         yield
-    except (*errors, MemoryError) as error:
+    # Each library has its own, of many classes.
+    except Exception as error:
         check_is_fetched(file)
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ValueError(

@@ -6,7 +6,7 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.converters import stored_tensors
+from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -19,10 +19,9 @@ def read_tensorflow(prefix):
     """
     import tensorflow as tf
 
-    errors = (tf.errors.OpError, IndexError, RuntimeError, UnicodeDecodeError)
     pattern = f"{glob.escape(prefix.name)}.data-*"
     data_bytes = sum(file.stat().st_size for file in prefix.parent.glob(pattern))
-    with stored_tensors.readable(prefix, *errors):
+    with readable(prefix):
         # `tf.train.load_checkpoint` would follow a path in a file `checkpoint`.
         reader = tf.compat.v1.train.NewCheckpointReader(str(prefix))
         shapes = reader.get_variable_to_shape_map()
@@ -31,10 +30,10 @@ def read_tensorflow(prefix):
     # Strings have size 0.
     sizes = {key: max(dtypes[key].size or 1, 1) for key in shapes}
     num_bytes = sum(math.prod(shape) * sizes[key] for key, shape in shapes.items())
-    stored_tensors.check_size(num_bytes, data_bytes, prefix)
+    check_size(num_bytes, data_bytes, prefix)
 
     def read(key):
-        with stored_tensors.readable(prefix, *errors):
+        with readable(prefix):
             return reader.get_tensor(key)
 
     names = {key: key for key in shapes if key != _OBJECT_GRAPH}
@@ -42,7 +41,7 @@ def read_tensorflow(prefix):
         full_names = _full_names(read(_OBJECT_GRAPH), prefix)
         names = {key: full_names.get(key, key) for key in names}
     shapes = {key: tuple(shapes[key]) for key in names}
-    return stored_tensors.StoredTensors(shapes, read).renamed(names)
+    return StoredTensors(shapes, read).renamed(names)
 
 
 def write_tensorflow(prefix, arrays):
@@ -74,11 +73,10 @@ def find_prefix(path):
 
 def _full_names(serialized_graph, prefix):
     """Returns the graph name of each variable key in a checkpoint by object."""
-    from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 
     graph = trackable_object_graph_pb2.TrackableObjectGraph()
-    with stored_tensors.readable(prefix, DecodeError, TypeError):
+    with readable(prefix):
         graph.ParseFromString(serialized_graph)
     return {
         attribute.checkpoint_key: attribute.full_name

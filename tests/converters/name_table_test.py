@@ -9,9 +9,8 @@ import pytest
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.name_table import (
     Row,
-    assign_variables,
     collect_tensors,
-    compare_variables,
+    load_variables,
 )
 from tests.helpers import make_config, stored_arrays
 
@@ -43,10 +42,7 @@ def tensors():
 
 
 def load(model, tensors, **options):
-    tensors = stored_arrays(tensors)
-    entries = compare_variables(model, tensors, ROWS, **options)
-    assign_variables(model, tensors, entries)
-    return entries
+    return load_variables(model, stored_arrays(tensors), ROWS, **options)
 
 
 def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
@@ -74,8 +70,7 @@ def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
 
 def test_known_names_of_other_heads_are_skipped(model, tensors):
     tensors["other_head/bias"] = np.zeros(7)
-    entries = load(model, tensors, skipped_names=["other_head/bias"])
-    assert [e.source for e in entries if e.status == "unused"] == ["other_head/bias"]
+    assert load(model, tensors, unused=["other_head/bias"]) == []
     with pytest.raises(ValueError, match=r"unexpected: other_head/bias \(7,\)"):
         load(model, tensors)
 
@@ -83,8 +78,8 @@ def test_known_names_of_other_heads_are_skipped(model, tensors):
 def test_optional_variables_are_kept(model, tensors):
     before = model.get_weights()
     del tensors["norm/shift"]
-    entries = load(model, tensors, optional_targets=["layer_norm/beta"])
-    assert [e.target for e in entries if e.status == "kept"] == ["layer_norm/beta"]
+    kept = load(model, tensors, optional=["layer_norm/beta", "dense/bias"])
+    assert kept == ["layer_norm/beta"]
     assert (before[3] == model.get_weights()[3]).all()
 
 

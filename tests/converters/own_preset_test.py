@@ -7,8 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from albert_keras.converters import load_checkpoint
-from albert_keras.converters.own_preset import OwnPreset
+from albert_keras.converters import find_checkpoint, load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from tests.helpers import make_config
 
@@ -169,7 +168,7 @@ def test_only_policies_of_integers_have_weights_of_integers(
         del file["layers/dense/vars/1"]
         file["layers/dense/vars/1"] = np.ones(shape, "int8")
     if is_quantized:
-        OwnPreset.find(folder).check({})
+        find_checkpoint(folder).check({})
     else:
         with pytest.raises(ValueError, match="Weights must be floating-point"):
-            OwnPreset.find(folder).check({})
+            find_checkpoint(folder).check({})

@@ -279,9 +279,7 @@ LAYOUTS = {
         TRANSFORMERS_3 | {"language": "english", "name": "Albert", "xla_device": 1},
     ),
     "transformers.js": Layout(config={"transformers.js_config": {"dtype": "q8"}}),
-    "keys of a program": Layout(
-        config={"my_key": 3, "adapters": {}}, warning="ignored: adapters, my_key[.]"
-    ),
+    "keys of a program": Layout(config={"my_key": 3, "adapters": {}}),
     "null where transformers has a default": Layout(
         config=dict.fromkeys(
             ("pruned_heads", "is_decoder", "model_type", "position_embedding_type")
@@ -355,12 +353,6 @@ REFUSED = {
         "'.*adapter_config.json' is an adapter of PEFT alone: .*merge_and_unload",
     ),
     "Flax": ({"config.json": "{}", "flax_model.msgpack": ""}, FLAX),
-    "ONNX": ({"onnx/model.onnx": ""}, "'.*model.onnx' is a graph"),
-    "GGUF": ({"albert.gguf": ""}, "'.*albert.gguf' is of llama.cpp"),
-    "Lightning": (
-        {"epoch=3.ckpt": ""},
-        "'.*epoch=3.ckpt' is of a training program: .*state dict",
-    ),
     "another name": (
         {"albert.safetensors": "", "config.json": "{}"},
         "'.*albert.safetensors' is under another name: rename it to model.safetensors",

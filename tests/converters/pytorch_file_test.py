@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from albert_keras.converters.pytorch_file import read_pytorch
+from albert_keras.converters.weight_files import read_pytorch
 
 torch = pytest.importorskip("torch")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from albert_keras.converters.safetensors_file import read_safetensors
+from albert_keras.converters.weight_files import read_safetensors
 
 ARRAYS = {"kernel": np.arange(15.0).reshape(3, 5), "bias": np.ones(7, "float16")}
 

@@ -5,8 +5,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.stored_tensors import as_weight
+from albert_keras.converters.weight_files import read_hdf5
 from tests.helpers import stored_arrays
 
 ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
