@@ -84,7 +84,7 @@ def read_json(path, encoding="utf-8", errors="strict", kind=dict):
     except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
     if not isinstance(content, kind):
-        name = {dict: "object"}.get(kind, kind.__name__)
+        name = "object" if kind is dict else "list"
         raise ValueError(f"A file must hold a JSON {name}. Received: '{path}'.")
     return content
 
@@ -126,24 +126,10 @@ def _work_folder(path):
     """Yields a path of the same name in a temporary folder beside `path`."""
     parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
-    with (
-        names_path(parent),
-        tempfile.TemporaryDirectory(
-            prefix=_WORK_PREFIX, dir=parent, ignore_cleanup_errors=True
-        ) as folder,
-    ):
+    with tempfile.TemporaryDirectory(
+        prefix=_WORK_PREFIX, dir=parent, ignore_cleanup_errors=True
+    ) as folder:
         yield pathlib.Path(folder, path.name)
-
-
-@contextlib.contextmanager
-def names_path(path):
-    """Adds a path to errors that name no file, such as that of a full disk."""
-    try:
-        yield
-    except OSError as error:
-        if error.strerror and error.filename is None:
-            error.filename = str(path)
-        raise
 
 
 def remove_leftovers(folder):

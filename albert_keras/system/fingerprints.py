@@ -63,7 +63,5 @@ def first_change(before, now):
     counts as a change; a changed path does not.
     """
     pairs = itertools.zip_longest(before, now, fillvalue=(None, None))
-    for (old_path, old), (path, new) in pairs:
-        if old != new:
-            return path or old_path
-    return None
+    changes = (new[0] or old[0] for old, new in pairs if old[1] != new[1])
+    return next(changes, None)

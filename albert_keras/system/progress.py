@@ -14,12 +14,11 @@ def open_progress(quiet=False):
     """
     # In notebooks, Rich's own display needs ipywidgets and prints an output block for
     # each line. The kernel claims to be a terminal, but prints a line for each update.
-    in_notebook = rich.console.Console().is_jupyter
     console = rich.console.Console(
         stderr=True,
         quiet=quiet,
         force_jupyter=False,
-        force_terminal=False if in_notebook else None,
+        force_terminal=False if rich.console.Console().is_jupyter else None,
     )
     return rich.progress.Progress(
         *rich.progress.Progress.get_default_columns(),

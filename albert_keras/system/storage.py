@@ -8,16 +8,12 @@ prefix of names.
 
 import contextlib
 import glob
-import io
 import os
 import pathlib
 import shutil
 import tempfile
 
 from albert_keras.checks import import_optional
-
-# Bytes per request when a whole file is read.
-_REQUEST_BYTES = 2**21
 
 
 def is_address(path):
@@ -66,10 +62,8 @@ def find_addresses(pattern):
 
 def open_file(path):
     """Opens a file for reading bytes."""
-    path = to_path(path)
-    if not is_address(path):
-        return open(path, "rb", buffering=2**20)
-    return io.BufferedReader(path.open("rb", cache_type="none"), _REQUEST_BYTES)
+    # In an object store it is the size of a request.
+    return to_path(path).open("rb", buffering=2**21)
 
 
 def read_range(path, begin, end):

@@ -9,7 +9,7 @@ from keras import ops
 
 from albert_keras.checks import is_number
 from albert_keras.keras_internals import sync_variables
-from albert_keras.system.files import atomic_path, names_path
+from albert_keras.system.files import atomic_path
 from albert_keras.training.steps import StepCounter
 
 
@@ -126,7 +126,7 @@ class JsonLines:
 
     def write(self, entry, model):
         """Appends an entry."""
-        with names_path(self.path), self.path.open("a", encoding="utf-8") as file:
+        with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def _cut(self, last_step):

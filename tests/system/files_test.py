@@ -1,6 +1,5 @@
 """Files and folders: written atomically, claimed, and known by fingerprints."""
 
-import errno
 import json
 import os
 import pathlib
@@ -62,15 +61,6 @@ def test_a_failure_leaves_the_old_one_and_nothing_else(tmp_path, writer, write, 
         fail_halfway()
     assert read(target) == ["old"]
     assert names(tmp_path) == ["target"]
-
-
-def test_errors_of_the_disk_name_a_path(tmp_path):
-    full = OSError(errno.ENOSPC, "No space left on device")
-    with (
-        pytest.raises(OSError, match=f"space .*'{tmp_path}'"),
-        atomic_path(tmp_path / "a.json"),
-    ):
-        raise full
 
 
 def test_a_byte_order_mark_before_json_is_left_out(tmp_path):
