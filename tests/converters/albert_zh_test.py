@@ -141,15 +141,13 @@ def test_outputs_equal_the_original(tensors, tmp_path):
 
 
 def test_model_has_tables_in_hidden_width(tensors, tmp_path):
-    backbone = load_checkpoint(write(tmp_path, tensors), head=None)
-    assert (backbone.embedding_dim, backbone.hidden_dim) == (H, H)
-    assert "projection" not in "".join(v.path for v in backbone.embedding.weights)
-
-
-def test_passed_config_has_the_original_sizes(tensors, tmp_path):
+    folder = write(tmp_path, tensors)
+    # A passed config has the original sizes.
     config = AlbertConfig(V, 3, 4, E, H, INTERMEDIATE, max_sequence_length=POSITIONS)
-    backbone = load_checkpoint(write(tmp_path, tensors), config, head=None)
-    assert backbone.embedding_dim == H
+    for given in (None, config):
+        backbone = load_checkpoint(folder, given, head=None)
+        assert (backbone.embedding_dim, backbone.hidden_dim) == (H, H)
+        assert "projection" not in "".join(v.path for v in backbone.embedding.weights)
 
 
 def test_projection_without_a_table_is_refused(tensors, tmp_path):

@@ -151,35 +151,30 @@ def test_older_files_of_weights(write, classifier, tensors, tmp_path):
     assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
 
 
-# === A head in Hugging Face's config: what is read, and damage ===
+# === A head in Hugging Face's config ===
+
+TAGS = "token_classification"
+DROPOUTS = {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.2}
 
 
 @pytest.mark.parametrize(
-    ("stated", "labels"),
+    ("head", "stated", "expected"),
     [
-        ({}, None),
-        ({"id2label": None}, None),
-        ({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, None),
-        ({"id2label": {"1": "good", "0": "bad"}}, ["bad", "good"]),
+        (HEAD, {}, {"dropout": 0.1, "labels": None}),
+        (HEAD, {"id2label": None}, {"labels": None}),
+        (HEAD, {"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, {"labels": None}),
+        (HEAD, {"id2label": {"1": "good", "0": "bad"}}, {"labels": ["bad", "good"]}),
         # The model refuses what names not every class.
-        ({"id2label": {"0": "bad", "2": "good"}}, ["bad", None]),
+        (HEAD, {"id2label": {"0": "bad", "2": "good"}}, {"labels": ["bad", None]}),
+        (HEAD, {"problem_type": MULTI_LABEL}, {"activation": "sigmoid"}),
+        (TAGS, {"problem_type": MULTI_LABEL}, {"activation": None}),
+        (TAGS, DROPOUTS, {"dropout": 0.2}),
+        ("question_answering", DROPOUTS, {"dropout": None, "labels": None}),
     ],
 )
-def test_labels(stated, labels):
-    assert read_options(stated, HEAD) == {"dropout": 0.1, "labels": labels}
-
-
-def test_only_a_text_classifier_is_for_several_labels():
-    stated = {"problem_type": MULTI_LABEL, "classifier_dropout_prob": 0.3}
-    options = {"dropout": 0.3, "labels": None}
-    assert read_options(stated, HEAD) == {**options, "activation": "sigmoid"}
-    assert read_options(stated, "token_classification") == options
-    assert read_options(stated, "question_answering") == {}
-
-
-def test_dropout_of_tokens_where_it_is_null():
-    stated = {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.2}
-    assert read_options(stated, "token_classification")["dropout"] == 0.2
+def test_options_of_a_head(head, stated, expected):
+    options = read_options(stated, head)
+    assert {name: options.get(name) for name in expected} == expected
 
 
 def test_labels_that_are_no_dict():

@@ -7,9 +7,8 @@ import shutil
 import keras
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
-from albert_keras.converters import find_checkpoint, load_checkpoint
+from albert_keras.converters import load_checkpoint
 from albert_keras.converters.architecture import resize_vocabulary
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import HuggingFaceFolder
@@ -340,21 +339,6 @@ def test_dtype_is_that_of_the_whole_model(format, dtype, fixtures, tmp_path):
 def test_bad_arguments_are_refused(name, options, message, fixtures):
     with pytest.raises((FileNotFoundError, TypeError, ValueError), match=message):
         load_checkpoint(fixtures / name, **options)
-
-
-# === Recognition of a checkpoint's source and head ===
-
-
-def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
-    folder = fixtures / "hf_groups_gelu/sequence_classification"
-    tensors = load_file(folder / "model.safetensors")
-    for name in ("classifier.weight", "classifier.bias"):
-        del tensors[name]
-    save_file(tensors, tmp_path / "model.safetensors")
-    config = json.loads((folder / "config.json").read_text())
-    config["architectures"] = ["AlbertModel"]
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    assert find_checkpoint(tmp_path).head is None
 
 
 # === Models of `from_preset`, where the files are those of another library ===

@@ -1,7 +1,6 @@
 """Saving in every format: exact round trips, and loading by the other libraries."""
 
 import json
-import pathlib
 
 import keras
 import keras_hub
@@ -119,50 +118,30 @@ def test_huggingface_files_come_back_the_same(fixtures, head, tmp_path):
     assert stated == {key: config[key] for key in stated}
 
 
-def transformers_model(folder):
+def load_in_transformers(folder):
+    """Checks the names of the tensors, and returns the class."""
     transformers = pytest.importorskip("transformers")
     (architecture,) = json.loads((folder / "config.json").read_text())["architectures"]
-    model, report = getattr(transformers, architecture).from_pretrained(
+    _, report = getattr(transformers, architecture).from_pretrained(
         folder, output_loading_info=True
     )
     assert not any(report[kind] for kind in ("missing_keys", "mismatched_keys"))
     # The pooler of a masked-word model is kept for what it may be fine-tuned to.
     assert all("pooler" in key for key in report["unexpected_keys"])
-    return architecture, model.eval()
+    return architecture
 
 
 @pytest.mark.parametrize("head", KNOWN_HEADS["huggingface"])
 def test_transformers_loads_every_head(head, tmp_path):
-    torch = pytest.importorskip("torch")
     model = make_model(head, num_groups=3, activation="gelu")
     save_checkpoint(model, tmp_path / "out", "huggingface")
-    _, theirs = transformers_model(tmp_path / "out")
-    inputs = make_inputs()
-    if head == "multiple_choice":
-        inputs = {k: np.stack([v, v[:, ::-1]], 1) for k, v in inputs.items()}
-        inputs["padding_mask"] = np.ones_like(inputs["padding_mask"])
-    names = {
-        "input_ids": inputs["token_ids"],
-        "token_type_ids": inputs["segment_ids"],
-        "attention_mask": inputs["padding_mask"],
-    }
-    with torch.no_grad():
-        expected = theirs(**{k: torch.tensor(v.copy()) for k, v in names.items()})
-    if head == "pretraining":
-        inputs["mask_positions"] = np.tile(np.arange(13), (5, 1))
-    outputs = model(inputs)
-    pairs = {
-        None: {
-            "sequence_output": "last_hidden_state",
-            "pooled_output": "pooler_output",
-        },
-        "pretraining": {"mlm_logits": "prediction_logits", "sop_logits": "sop_logits"},
-        "question_answering": {k: k for k in ("start_logits", "end_logits")},
-    }.get(head)
-    if pairs is None:
-        outputs, pairs = {"logits": outputs}, {"logits": "logits"}
-    for ours, theirs_name in pairs.items():
-        assert max_difference(outputs[ours], expected[theirs_name].numpy()) < 1e-5
+    load_in_transformers(tmp_path / "out")
+    comparison = compare_outputs(model, tmp_path / "out")
+    assert comparison.library == "transformers"
+    assert comparison.differences.keys() == (
+        model.output.keys() if isinstance(model.output, dict) else {"logits"}
+    )
+    assert max(comparison.differences.values()) < 1e-5
 
 
 NAMES = ["sad", "so-so", "göod"]
@@ -207,7 +186,7 @@ def test_pretrainer_without_pairs_is_transformers_masked_lm(tmp_path):
     backbone = AlbertBackbone(**make_config().to_dict())
     model = randomize(HEADS["pretraining"].model(backbone, num_pair_classes=0))
     save_checkpoint(model, tmp_path / "out", "huggingface")
-    assert transformers_model(tmp_path / "out")[0] == "AlbertForMaskedLM"
+    assert load_in_transformers(tmp_path / "out") == "AlbertForMaskedLM"
 
 
 @pytest.mark.parametrize("format", [f for f in CHECKPOINT_FORMATS if f != "keras_hub"])
@@ -280,11 +259,7 @@ def test_bad_arguments_are_refused(tokenizer, tmp_path):
     smaller = make_model(None, vocabulary_size=53)
     with pytest.raises(ValueError, match="tokenizer of 61 tokens, a model of 53"):
         save_checkpoint(smaller, tmp_path / "out", tokenizer=tokenizer)
-    pathlib.Path(tmp_path, "out").mkdir()
-    (tmp_path / "out" / "thesis.txt").write_text("precious")
-    with pytest.raises(ValueError, match="it holds no model, and other files: thesis"):
-        save_checkpoint(model, tmp_path / "out", "google")
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    assert not any(tmp_path.iterdir())
 
 
 def test_only_a_model_of_the_format_is_replaced(tmp_path):
