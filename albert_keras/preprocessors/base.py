@@ -60,10 +60,7 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
         folder = local_files(preset)
         saved = preset_files.registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
-            content = preset_files.read_object(folder, config_file)
-            content["config"].update(kwargs)
-            file = pathlib.Path(folder, config_file)
-            preprocessor = preset_files.deserialize(content, file)
+            preprocessor = preset_files.load_object(folder, config_file, kwargs)
             if "tokenizer" not in kwargs:
                 preprocessor.load_preset_assets(str(folder))
             return preprocessor

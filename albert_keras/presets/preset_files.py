@@ -114,11 +114,21 @@ def _class_of(content):
     return found if isinstance(found, type) else None
 
 
-def deserialize(content, file):
-    """Returns the object of `read_object`, or raises one ValueError if that fails."""
+def load_object(folder, file_name, changes, left_out=()):
+    """Returns the Keras object in a file of a preset; see `read_object`.
+
+    Args:
+        folder: str or path.
+        file_name: str.
+        changes: Dict of arguments in place of those in the file.
+        left_out: Names of arguments that are ignored in the file.
+    """
     import keras
 
-    with loads_preset(file):
+    content = read_object(folder, file_name)
+    stated = {n: v for n, v in content["config"].items() if n not in left_out}
+    content["config"] = stated | changes
+    with loads_preset(pathlib.Path(folder, file_name)):
         return keras.saving.deserialize_keras_object(content)
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from albert_keras.checks import shortened
 from albert_keras.presets.hub import local_files
-from albert_keras.presets.preset_files import deserialize, is_own, read_object
+from albert_keras.presets.preset_files import is_own, load_object
 from albert_keras.tokenizers import huggingface_files
 from albert_keras.tokenizers.huggingface_files import TOKENIZER_FILE
 
@@ -62,8 +62,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
             name or address, see `load_checkpoint`.
         lowercase: bool, or `None` to read it from Hugging Face's `tokenizer.json` or
             `tokenizer_config.json` beside the vocabulary. Without such files it is
-            `True`, as for all released vocabularies. A preset of this package stores it,
-            and another value is an error.
+            `True`, as for all released vocabularies. A preset of this package stores it.
         strip_accents: bool or `None`, read in the same way.
 
     Returns:
@@ -82,78 +81,60 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     tokenizer = ak.load_tokenizer("albert_base_v2/")
     ```
     """
-    path = local_files(path)
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
-    tokenizer = _load(path, {n: v for n, v in asked.items() if v is not None})
+    options = {name: value for name, value in asked.items() if value is not None}
+    return read_tokenizer(object, path, TOKENIZER_FILE, options)
+
+
+def _load(path, options, config_file=TOKENIZER_FILE):
+    """Returns the tokenizer at a local path, or `None`; see `load_tokenizer`."""
+    # These import Keras, and register the classes that presets name.
+    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
+    from albert_keras.tokenizers.word_piece import WordPieceTokenizer
+
+    if is_own(path, config_file):
+        # The vocabulary is in the assets. The file must not lead to another one.
+        tokenizer = load_object(path, config_file, options, ("proto", "vocabulary"))
+        tokenizer.load_preset_assets(str(path))
+        return tokenizer
+    file = find_vocabulary(path)
+    if file is None:
+        return None
+    vocabulary, stated, added = huggingface_files.read_tokenizer_files(file)
+    is_model = isinstance(vocabulary, bytes)
+    kind = AlbertTokenizer if is_model else WordPieceTokenizer
+    tokenizer = kind(vocabulary, **stated | options)
+    words = _added_words(tokenizer, added, file)
+    if words and not is_model:
+        warnings.warn(
+            f"Tokens were added to '{file}'. transformers finds them anywhere in text, "
+            "this tokenizer at most as separate words: "
+            f"{shortened(', '.join(words.values()))}.",
+            stacklevel=4,
+        )
+    return tokenizer.with_words(words) if words else tokenizer
+
+
+def read_tokenizer(cls, preset, config_file, options):
+    """Returns a tokenizer of a class; see `EncoderTokenizer.from_preset`."""
+    path = local_files(preset)
+    tokenizer = _load(path, options, config_file)
     if tokenizer is None:
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
             "a vocab.txt, a tokenizer.json, a folder with one of them or a preset. "
             f"Received: '{path}', which has none."
         )
-    return tokenizer
-
-
-def _load(path, asked):
-    """Returns the tokenizer at a local path, or `None`; see `load_tokenizer`."""
-    if is_own(path, TOKENIZER_FILE):
-        return _load_own(path, TOKENIZER_FILE, asked, may_change=False)
-    file = find_vocabulary(path)
-    if file is None:
-        return None
-    # These import Keras.
-    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
-    from albert_keras.tokenizers.word_piece import WordPieceTokenizer
-
-    vocabulary, options, added = huggingface_files.read_tokenizer_files(file)
-    is_model = isinstance(vocabulary, bytes)
-    kind = AlbertTokenizer if is_model else WordPieceTokenizer
-    return _with_added(kind(vocabulary, **options | asked), added, file)
-
-
-def read_tokenizer(cls, preset, config_file, options):
-    """Returns a tokenizer of a class; see `EncoderTokenizer.from_preset`."""
-    folder = local_files(preset)
-    if is_own(folder, config_file):
-        tokenizer = _load_own(folder, config_file, options)
-    else:
-        tokenizer = load_tokenizer(folder, **options)
     if not isinstance(tokenizer, cls):
         raise ValueError(
             f"The preset must hold a `{cls.__name__}`. "
-            f"Received: preset={str(folder)!r} with a `{type(tokenizer).__name__}`."
+            f"Received: preset={str(preset)!r} with a `{type(tokenizer).__name__}`."
         )
     return tokenizer
 
 
-def _load_own(folder, config_file, options, may_change=True):
-    """Returns the tokenizer of a preset; `options` replace its own if they may change."""
-    # Registers the classes of the tokenizers.
-    import albert_keras.tokenizers.sentence_piece
-    import albert_keras.tokenizers.word_piece  # noqa: F401
-
-    file = pathlib.Path(folder, config_file)
-    content = read_object(folder, config_file)
-    config = content["config"]
-    if any(config.get(name) is not None for name in ("proto", "vocabulary")):
-        raise ValueError(
-            "A tokenizer preset must have its vocabulary in its assets. "
-            f"Received: '{file}' with one."
-        )
-    for name, value in options.items():
-        if not may_change and value != config.get(name):
-            raise ValueError(
-                "`lowercase` and `strip_accents` must be those of the preset. Received: "
-                f"{name}={value}, where it is {config.get(name)}. Leave it out."
-            )
-    config.update(options)
-    tokenizer = deserialize(content, file)
-    tokenizer.load_preset_assets(str(folder))
-    return tokenizer
-
-
-def _with_added(tokenizer, added, file):
-    """Returns a tokenizer that finds added tokens, str by id, in text."""
+def _added_words(tokenizer, added, file):
+    """Returns the added tokens that are not special ones, str by id, sorted."""
     size = tokenizer.vocabulary_size()
     special = tokenizer.special_tokens
     others = {i: added[i] for i in sorted(added) if added[i] not in special}
@@ -163,18 +144,7 @@ def _with_added(tokenizer, added, file):
             "Added tokens must have ids that continue the vocabulary's. Received: "
             f"{shortened(str(tokens))} for '{file}' of {size}. Pass another `tokenizer`."
         )
-    if not others:
-        return tokenizer
-    tokenizer = tokenizer.with_words(others)
-    lost = [t for i, t in others.items() if i not in tokenizer.tokenize(f"0{t}0")]
-    if lost:
-        warnings.warn(
-            f"Tokens were added to '{file}'. transformers finds them anywhere in text, "
-            "this tokenizer at most as separate words: "
-            f"{shortened(', '.join(lost))}.",
-            stacklevel=4,
-        )
-    return tokenizer
+    return others
 
 
 def find_tokenizer(path, given, vocabulary_size):
