@@ -15,7 +15,6 @@ import functools
 from albert_keras.converters import google
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
-from albert_keras.system.files import read_json
 
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"
@@ -30,17 +29,6 @@ class AlbertZh(google.GoogleCheckpoint):
     def find_files(path):
         prefix = find_prefix(path)
         return prefix if prefix and PROJECTION in read_tensorflow(prefix) else None
-
-    def read_config(self):
-        file = self.find_config()
-        stated = read_json(file)
-        norm_order = stated.pop("ln_type", "postln")
-        if norm_order != "postln":
-            raise ValueError(
-                "Layers must be normalized after their sub-layers. "
-                f"Received: ln_type={norm_order!r} in '{file}'."
-            )
-        return google.CONFIG_FORMAT.read(stated)
 
     @functools.cached_property
     def config(self):

@@ -63,11 +63,10 @@ def change_architecture(model, **changes):
     table_shape = (config.max_sequence_length, config.embedding_dim)
     # `resize` repeats the rows, or cuts the last ones.
     fills = {_POSITIONS: np.resize(positions, table_shape)}
-    _copy_by_path(old_backbone.embedding.weights, backbone.embedding.weights, fills)
-    backbone.pooler.set_weights(old_backbone.pooler.get_weights())
+    new_model = _with_weights_of(model, on_backbone(model, backbone), fills)
     for new, old in _matching_sub_layers(backbone, old_backbone):
         new.set_weights(old.get_weights())
-    return _with_head_of(model, backbone, fills={})
+    return new_model
 
 
 def resize_vocabulary(model, vocabulary_size, seed=0):
@@ -97,8 +96,9 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
         * config.initializer_range,
         "mlm/output_bias": np.zeros(vocabulary_size),
     }
-    _copy_by_path(old_backbone.weights, backbone.weights, fills)
-    return _with_head_of(model, backbone, fills, preprocessor=None)
+    return _with_weights_of(
+        model, on_backbone(model, backbone, preprocessor=None), fills
+    )
 
 
 def with_new_weights(model):
@@ -162,10 +162,15 @@ def _check_equal(first, second, layer):
         )
 
 
-def _copy_by_path(old_variables, new_variables, fills):
-    """Copies values by path; arrays in `fills` have a new size, with the common rows."""
-    values = {variable.path: variable for variable in old_variables}
-    for variable in new_variables:
+def _with_weights_of(model, new_model, fills):
+    """Copies the variables that both models have by path, and returns the new model.
+
+    Arrays in `fills`, by path, have a new size; their first rows become the old ones.
+    """
+    values = {variable.path: variable for variable in model.weights}
+    for variable in new_model.weights:
+        if variable.path not in values:
+            continue
         value = keras.ops.convert_to_numpy(values[variable.path])
         if variable.path in fills:
             filled = fills[variable.path].astype(value.dtype)
@@ -173,16 +178,4 @@ def _copy_by_path(old_variables, new_variables, fills):
             filled[:num_rows] = value[:num_rows]
             value = filled
         variable.assign(value)
-
-
-def _with_head_of(model, backbone, fills, **replaced):
-    """Returns a model like `model`, with the same head, on another backbone."""
-    new_model = on_backbone(model, backbone, **replaced)
-    if new_model is not backbone:
-        _copy_by_path(_head_variables(model), _head_variables(new_model), fills)
     return new_model
-
-
-def _head_variables(model):
-    of_backbone = {id(variable) for variable in model.backbone.weights}
-    return [variable for variable in model.weights if id(variable) not in of_backbone]

@@ -245,6 +245,8 @@ class Checkpoint(abc.ABC):
     def _assign(self, model, head, report):
         """Loads all variables of a model that has only the head `head`, or none."""
         own_rows = head_rows(self, head)
+        backbone = model if head is None else model.backbone
+        rows = expand_rows(self.backbone_rows + own_rows, backbone.albert_config)
         unused = {row.source for other in HEADS for row in head_rows(self, other)}
         unused.update(filter(self.is_known_extra, self.tensors.shapes))
         unknown = self.tensors.shapes.keys() - unused
@@ -255,14 +257,13 @@ class Checkpoint(abc.ABC):
                 stacklevel=5,
             )
             unused.update(outside)
-        backbone = model if head is None else model.backbone
         # transformers saves no pooler with heads that do not read it. Then the pooler is
         # new, and is trained with a new head.
         is_optional = head is None or not model.reads_pooled_output
         kept = load_variables(
             model,
             self.tensors,
-            expand_rows(self.backbone_rows + own_rows, backbone.albert_config),
+            rows,
             unused - {row.source for row in own_rows},
             [v.path for v in backbone.pooler.weights if is_optional],
             report,

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.checks import check_choice, shortened
+from albert_keras.checks import check_choice
 from albert_keras.config import AlbertConfig
 
 # Values of fields that have no key in a format, with the remedy for other values.
@@ -27,7 +27,6 @@ class ConfigFormat:
     Args:
         source: str. The library's name, for errors.
         names: Dict from its keys to fields of `AlbertConfig`.
-        ignored: Keys that are ignored. Other keys are an error.
         activations: Dict from its activations to those of this package. Of several names
             the first one is written.
         activation: str. Its activation if the config states none.
@@ -37,19 +36,15 @@ class ConfigFormat:
 
     source: str
     names: dict
-    ignored: tuple
     activations: dict
     activation: str
     always_projects: bool = False
 
     def read(self, stated):
-        """Returns the `AlbertConfig` of a dict with the library's keys."""
-        unknown = sorted(set(stated) - set(self.names) - set(self.ignored))
-        if unknown:
-            raise ValueError(
-                f"The {self.source} config has keys that are not understood. "
-                f"Received: {shortened(', '.join(unknown), 1000)}."
-            )
+        """Returns the `AlbertConfig` of a dict with the library's keys.
+
+        Other keys are ignored, as the libraries do.
+        """
         # All sources have no dropout by default.
         values = {"dropout": 0.0, "attention_dropout": 0.0}
         values["activation"] = self.activation

@@ -40,19 +40,9 @@ CONFIG_NAMES = {
     "max_position_embeddings": "max_sequence_length",
     "type_vocab_size": "num_segments",
 }
-# Keys in the released files that Google's code does not read.
-IGNORED_CONFIG_NAMES = (
-    *("net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
-    "layers_to_keep",
-    # Keys of BERT in the files of albert_zh.
-    *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
-    *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
-)
 # Google's "gelu" is the tanh approximation; modeling.py.
 _ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
-CONFIG_FORMAT = ConfigFormat(
-    "Google", CONFIG_NAMES, IGNORED_CONFIG_NAMES, _ACTIVATIONS, activation="gelu"
-)
+CONFIG_FORMAT = ConfigFormat("Google", CONFIG_NAMES, _ACTIVATIONS, activation="gelu")
 
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
@@ -200,7 +190,15 @@ def fitting_presets(tensors):
 
 def read_config_file(file):
     """Returns the `AlbertConfig` of a JSON file with Google's keys."""
-    return CONFIG_FORMAT.read(read_json(file))
+    stated = read_json(file)
+    # A key of albert_zh.
+    norm_order = stated.get("ln_type", "postln")
+    if norm_order != "postln":
+        raise ValueError(
+            "Layers must be normalized after their sub-layers. "
+            f"Received: ln_type={norm_order!r} in '{file}'."
+        )
+    return CONFIG_FORMAT.read(stated)
 
 
 def _google_name(name):

@@ -56,7 +56,6 @@ _ACTIVATIONS = {
 CONFIG_FORMAT = ConfigFormat(
     "Hugging Face",
     {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"},
-    ignored=(),
     activations=_ACTIVATIONS,
     # transformers omits default values.
     activation="gelu_new",
@@ -144,9 +143,8 @@ class HuggingFaceFolder(Checkpoint):
                     f"changes what is computed. Received: {key}={shown(received)} in "
                     f"'{file}'. Load the model with its own library."
                 )
-        named = {k: v for k, v in stated.items() if k in CONFIG_FORMAT.names}
         try:
-            return CONFIG_FORMAT.read(named)
+            return CONFIG_FORMAT.read(stated)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{error} It is the config in '{file}'.") from error
 

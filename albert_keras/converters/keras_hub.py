@@ -38,7 +38,6 @@ _CONFIG_NAMES = (
 CONFIG_FORMAT = ConfigFormat(
     "keras-hub",
     {name: name for name in _CONFIG_NAMES},
-    ignored=("name", "trainable", "dtype"),  # Keys of every Keras model.
     activations={"gelu_tanh": "gelu_tanh"},
     activation="gelu_tanh",
     always_projects=True,
