@@ -245,8 +245,6 @@ class Checkpoint(abc.ABC):
     def _assign(self, model, head, report):
         """Loads all variables of a model that has only the head `head`, or none."""
         own_rows = head_rows(self, head)
-        backbone = model if head is None else model.backbone
-        rows = expand_rows(self.backbone_rows + own_rows, backbone.albert_config)
         unused = {row.source for other in HEADS for row in head_rows(self, other)}
         unused.update(filter(self.is_known_extra, self.tensors.shapes))
         unknown = self.tensors.shapes.keys() - unused
@@ -257,6 +255,8 @@ class Checkpoint(abc.ABC):
                 stacklevel=5,
             )
             unused.update(outside)
+        backbone = model if head is None else model.backbone
+        rows = expand_rows(self.backbone_rows + own_rows, backbone.albert_config)
         # transformers saves no pooler with heads that do not read it. Then the pooler is
         # new, and is trained with a new head.
         is_optional = head is None or not model.reads_pooled_output
