@@ -120,10 +120,11 @@ def read_tokenizer(cls, preset, config_file, options):
     path = local_files(preset)
     tokenizer = _load(path, options, config_file)
     if tokenizer is None:
+        files = ", ".join(sorted(os.listdir(path))) if path.is_dir() else ""
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
             "a vocab.txt, a tokenizer.json, a folder with one of them or a preset. "
-            f"Received: '{path}', which has none."
+            f"Received: '{path}', with {shortened(files) or 'no files'}."
         )
     if not isinstance(tokenizer, cls):
         raise ValueError(

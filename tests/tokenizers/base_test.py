@@ -185,7 +185,7 @@ def test_files_of_other_libraries(tmp_path):
 
 def test_preset_errors(tokenizer, tmp_path):
     with pytest.raises(
-        FileNotFoundError, match="a folder with one of them .* has none"
+        FileNotFoundError, match="a folder with one of them .* no files"
     ):
         type(tokenizer).from_preset(tmp_path)
     tokenizer.save_to_preset(str(tmp_path))

@@ -77,8 +77,7 @@ def test_preset_stores_its_options(proto, tmp_path):
 def test_missing_vocabulary(name, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        FileNotFoundError,
-        match=f"Received: '.*{name}', which (does not exist|has none)",
+        FileNotFoundError, match=f"Received: '.*{name}', (with no files|which does not)"
     ):
         load_tokenizer(tmp_path / name)
 
@@ -112,14 +111,10 @@ def test_preset_does_not_lead_to_other_files(proto, tmp_path):
     stated = json.loads((tmp_path / "tokenizer.json").read_text())
     stated["config"]["proto"] = "/etc/passwd"
     (tmp_path / "tokenizer.json").write_text(json.dumps(stated))
-    assert load_tokenizer(tmp_path)(TEXT) == AlbertTokenizer(proto)(TEXT)
-
-
-def test_options_must_be_true_or_false(proto, tmp_path):
-    (tmp_path / "spiece.model").write_bytes(proto)
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": "false"}')
-    with pytest.raises(ValueError, match="do_lower_case='false' in"):
-        load_tokenizer(tmp_path)
+    assert (
+        load_tokenizer(tmp_path).get_vocabulary()
+        == AlbertTokenizer(proto).get_vocabulary()
+    )
 
 
 def test_vocabularies_are_saved_under_published_names(proto, tmp_path):
