@@ -85,7 +85,7 @@ class KerasHubModel(Checkpoint):
 
     @staticmethod
     def find_files(path):
-        stated = _registered_name(path, "config.json")
+        stated = _registered_name(path / "config.json")
         if not stated.startswith("keras_hub>"):
             return None
         expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
@@ -106,7 +106,7 @@ class KerasHubModel(Checkpoint):
             keras.saving.get_registered_name(model_class): head
             for head, model_class in MODEL_CLASSES.items()
         }
-        name = _registered_name(self.files, "task.json")
+        name = _registered_name(self.files / "task.json")
         if name not in ("None", *names):
             raise ValueError(
                 f"A preset's task must be one of {', '.join(names)}. Received: "
@@ -201,9 +201,9 @@ class KerasHubModel(Checkpoint):
             _own_tokenizer(tokenizer).save_to_preset(str(folder))
 
 
-def _registered_name(folder, file_name):
+def _registered_name(file):
     # Presets from when keras-hub was called keras-nlp keep that name.
-    name = str(registered_name(folder, file_name))
+    name = str(registered_name(file))
     return name.replace("keras_nlp>", "keras_hub>")
 
 

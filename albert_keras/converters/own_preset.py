@@ -21,7 +21,6 @@ from albert_keras.presets.preset_files import (
     is_quantized,
     loads_preset,
     read_object,
-    registered_class,
 )
 from albert_keras.tokenizers.loading import find_tokenizer
 
@@ -33,7 +32,7 @@ class OwnPreset(Checkpoint):
 
     @staticmethod
     def find_files(path):
-        return path if is_own(path) else None
+        return path if is_own(path / "config.json") else None
 
     @classmethod
     def known_heads(cls):
@@ -54,8 +53,7 @@ class OwnPreset(Checkpoint):
         """The class of the saved model with a head, or `None`, and its arguments."""
         if not (self.files / "task.json").is_file():
             return None, {}
-        stated = read_object(self.files, "task.json")["config"]
-        return registered_class(self.files, "task.json"), stated
+        return read_object(self.files / "task.json")
 
     @functools.cached_property
     def head(self):
@@ -135,12 +133,11 @@ class OwnPreset(Checkpoint):
             return model
 
     def _load_backbone(self, load_weights, dtype, options):
-        stated = self._backbone_arguments()
+        model_class, stated = read_object(self.files / "config.json")
         saved = keras.dtype_policies.get(stated.get("dtype"))
         # Other policies only say how the numbers are stored.
         is_kept = is_quantized(stated.get("dtype")) or saved.name.startswith("mixed_")
         stated["dtype"] = dtype or (saved if is_kept else None)
-        model_class = registered_class(self.files, "config.json")
         backbone = model_class.from_config(stated | options)
         if load_weights:
             backbone.load_weights(self.files / "model.weights.h5")
@@ -160,7 +157,7 @@ class OwnPreset(Checkpoint):
             check_bias(name, task[name], tensors, self)
 
     def _backbone_arguments(self):
-        return read_object(self.files, "config.json")["config"]
+        return read_object(self.files / "config.json")[1]
 
     def _read_weights(self, pattern):
         """Checks the tensors of files; returns their `StoredTensors` without values."""

@@ -191,9 +191,10 @@ def read_packing(folder):
         Tuple of `sequence_length` and `takes_pairs`, or `None` if there is no
         preprocessor that makes all inputs from texts.
     """
-    saved = registered_class(folder, PREPROCESSOR_FILE)
+    file = pathlib.Path(folder, PREPROCESSOR_FILE)
+    saved = registered_class(file)
     if saved is None or not issubclass(saved, TEXT_PREPROCESSORS):
         return None
-    config = read_object(folder, PREPROCESSOR_FILE)["config"]
+    _, config = read_object(file)
     check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)
     return config["sequence_length"], config.get("takes_pairs", False)

@@ -218,7 +218,7 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
         """
         if tokenizer is None or self.preprocessor_cls is None:
             return
-        if path is not None and is_own(path):
+        if is_own(path / "config.json"):
             made = self.preprocessor_cls.from_preset(path, tokenizer=tokenizer)
         else:
             length = default_length(path, self.backbone.max_sequence_length)

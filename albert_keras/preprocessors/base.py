@@ -58,9 +58,9 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
                 preprocessor have the length `default_length`.
         """
         folder = local_files(preset)
-        saved = preset_files.registered_class(folder, config_file)
+        saved = preset_files.registered_class(folder / config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
-            preprocessor = preset_files.load_object(folder, config_file, kwargs)
+            preprocessor = preset_files.load_object(folder / config_file, kwargs)
             if "tokenizer" not in kwargs:
                 preprocessor.load_preset_assets(str(folder))
             return preprocessor
@@ -201,7 +201,7 @@ def default_length(path, num_positions):
     A preset of this package uses all positions. Hugging Face's files state a length.
     Otherwise it is at most 512, since a model may have thousands of positions.
     """
-    if path is None or preset_files.is_own(path):
+    if preset_files.is_own(path / "config.json"):
         return num_positions
     for name, key in _LIMITS.items():
         file = pathlib.Path(path, name)

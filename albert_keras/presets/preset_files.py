@@ -1,7 +1,6 @@
 """Files of presets: the Keras classes that they name, and checks of them."""
 
 import contextlib
-import pathlib
 
 from albert_keras.checks import shortened, shown
 from albert_keras.system.files import read_json
@@ -12,41 +11,39 @@ _OF_KERAS_HUB = ("keras_hub>", "keras_nlp>")
 _FLOATING_POLICIES = {"DTypePolicy", "FloatDTypePolicy", "DTypePolicyMap"}
 
 
-def registered_name(folder, file_name="config.json"):
+def registered_name(file):
     """Returns the registered name of the class in a file of a preset, or `None`.
 
     `"config.json"` names the class of the backbone, `"task.json"` that of a model with a
     head, `"tokenizer.json"` that of the tokenizer.
     """
-    file = pathlib.Path(folder, file_name)
     name = read_json(file).get("registered_name") if file.is_file() else None
     return name if isinstance(name, str) else None
 
 
-def is_own(folder, file_name="config.json"):
+def is_own(file):
     """Returns whether a file of a preset names a class of this package, or a user's.
 
     Hugging Face's files with these names have no registered class.
     """
-    name = registered_name(folder, file_name)
+    name = registered_name(file)
     return name is not None and not name.startswith(_OF_KERAS_HUB)
 
 
-def registered_class(folder, file_name):
+def registered_class(file):
     """Returns the registered Keras class in a file of a preset, or `None`."""
-    return _class_of({"registered_name": registered_name(folder, file_name)})
+    return _class_of({"registered_name": registered_name(file)})
 
 
-def read_object(folder, file_name):
-    """Returns the checked JSON of the Keras object in a file of a preset, a dict.
+def read_object(file):
+    """Returns the class of the Keras object in a file of a preset, and its config.
 
-    The config of the object is in `"config"`. Keras builds every object that a file
-    describes, so each part must have a class that fits its place.
+    Keras builds every object that a config describes, so each part must have a class that
+    fits its place.
 
     Raises:
         ValueError: If the file holds no object, or a class is unknown or does not fit.
     """
-    file = pathlib.Path(folder, file_name)
     content = read_json(file)
     name, config = content.get("registered_name"), content.get("config")
     if not isinstance(name, str) or not isinstance(config, dict):
@@ -55,7 +52,8 @@ def read_object(folder, file_name):
             f"object. Received: '{file}' with registered_name={shown(name)}, "
             f"config={shown(config)}."
         )
-    if _class_of(content) is None:
+    kind = _class_of(content)
+    if kind is None:
         raise ValueError(
             "The class of a preset must be registered with Keras. "
             f"Received: '{file}' of {shown(name)}. Import the module of the class first."
@@ -66,7 +64,7 @@ def read_object(folder, file_name):
                 "The parts of a preset must be of registered classes that fit. "
                 f"Received: '{file}' with {shortened(f'{key}={part!r}')}."
             )
-    return content
+    return kind, config
 
 
 def parts_of(value, key=None):
@@ -114,22 +112,18 @@ def _class_of(content):
     return found if isinstance(found, type) else None
 
 
-def load_object(folder, file_name, changes, left_out=()):
+def load_object(file, changes, left_out=()):
     """Returns the Keras object in a file of a preset; see `read_object`.
 
     Args:
-        folder: str or path.
-        file_name: str.
+        file: Path.
         changes: Dict of arguments in place of those in the file.
         left_out: Names of arguments that are ignored in the file.
     """
-    import keras
-
-    content = read_object(folder, file_name)
-    stated = {n: v for n, v in content["config"].items() if n not in left_out}
-    content["config"] = stated | changes
-    with loads_preset(pathlib.Path(folder, file_name)):
-        return keras.saving.deserialize_keras_object(content)
+    kind, config = read_object(file)
+    config = {name: config[name] for name in config if name not in left_out}
+    with loads_preset(file):
+        return kind.from_config(config | changes)
 
 
 @contextlib.contextmanager

@@ -92,9 +92,9 @@ def _load(path, options, config_file=TOKENIZER_FILE):
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
     from albert_keras.tokenizers.word_piece import WordPieceTokenizer
 
-    if is_own(path, config_file):
+    if is_own(path / config_file):
         # The vocabulary is in the assets. The file must not lead to another one.
-        tokenizer = load_object(path, config_file, options, ("proto", "vocabulary"))
+        tokenizer = load_object(path / config_file, options, ("proto", "vocabulary"))
         tokenizer.load_preset_assets(str(path))
         return tokenizer
     file = find_vocabulary(path)

@@ -23,5 +23,5 @@ from albert_keras.presets.preset_files import is_own, registered_name
 def test_class_of_a_file(content, name, own, tmp_path):
     if content is not None:
         (tmp_path / "task.json").write_text(json.dumps(content))
-    assert registered_name(tmp_path, "task.json") == name
-    assert is_own(tmp_path, "task.json") == own
+    assert registered_name(tmp_path / "task.json") == name
+    assert is_own(tmp_path / "task.json") == own
