@@ -2,6 +2,7 @@
 
 import functools
 import pathlib
+import warnings
 
 from albert_keras.checks import check_json, check_rate, shortened, shown
 from albert_keras.converters import google, heads
@@ -30,6 +31,30 @@ DEFAULT_DROPOUT = 0.1
 LABELLED_HEADS = ("sequence_classification", "token_classification")
 # A `problem_type`, with which transformers' pipelines use the sigmoid.
 MULTI_LABEL = "multi_label_classification"
+# Keys that do not change what is computed: those of every model of transformers 2.2 to 5,
+# then those of FARM, transformers.js, Google and BERT. A warning names other keys.
+IGNORED_CONFIG_NAMES = {
+    *"""
+    _attn_implementation _attn_implementation_autoset _attn_implementation_internal
+    _commit_hash _experts_implementation_internal _name_or_path _num_labels
+    _output_attentions architectures attn_implementation bad_words_ids
+    begin_suppress_tokens bos_token_id chunk_size_feed_forward classifier_dropout
+    classifier_dropout_prob cross_attention_hidden_size decoder_start_token_id
+    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size
+    eos_token_id eos_token_ids exponential_decay_length_penalty finetuning_task
+    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label label2id
+    length_penalty max_length max_new_tokens min_length name_or_path
+    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences
+    output_attentions output_hidden_states output_past output_scores pad_token_id prefix
+    problem_type remove_invalid_values repetition_penalty return_dict
+    return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature
+    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript
+    transformers_version typical_p use_bfloat16 use_cache use_return_dict xla_device
+    language name transformers.js_config directionality down_scale_factor gap_size
+    layers_to_keep net_structure_type num_memory_blocks pooler_fc_size
+    pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type
+    """.split(),
+}
 # Keys that change what is computed, with the only value that is allowed. Null and empty
 # values count as `False`.
 _UNSET = (
@@ -143,10 +168,19 @@ class HuggingFaceFolder(Checkpoint):
                     f"changes what is computed. Received: {key}={shown(received)} in "
                     f"'{file}'. Load the model with its own library."
                 )
+        known = {*CONFIG_FORMAT.names, *FIXED_CONFIG_VALUES, *IGNORED_CONFIG_NAMES}
+        if unknown := sorted(stated.keys() - known):
+            warnings.warn(
+                f"'{file}' has keys that transformers' ALBERT does not read either; "
+                f"ignored: {shortened(', '.join(unknown), 1000)}.",
+                stacklevel=7,
+            )
         try:
-            return CONFIG_FORMAT.read(stated)
+            config = CONFIG_FORMAT.read(stated)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{error} It is the config in '{file}'.") from error
+        _check_groups(config)
+        return config
 
     @functools.cached_property
     def stated_head(self):
@@ -183,6 +217,7 @@ class HuggingFaceFolder(Checkpoint):
     @staticmethod
     def write(model, head, folder, tokenizer=None):
         """Writes a folder for transformers: config, weights and tokenizer."""
+        _check_groups(getattr(model, "backbone", model).albert_config)
         write_config(model, head, folder, tokenizer)
         tensors = HuggingFaceFolder.tensors_of(model, head)
         if head is None:
@@ -192,6 +227,19 @@ class HuggingFaceFolder(Checkpoint):
             pooler = "albert.pooler"
             tensors = {n: v for n, v in tensors.items() if not n.startswith(pooler)}
         write_safetensors(folder / "model.safetensors", tensors)
+
+
+def _check_groups(config):
+    """Checks that transformers, which rounds quotients, applies the same groups."""
+    layers, groups = config.num_layers, config.num_groups
+    for index in range(layers):
+        rounded, group = int(index / (layers / groups)), index * groups // layers
+        if rounded != group:
+            raise ValueError(
+                "transformers must apply the same groups of layers as this package. "
+                f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
+                f"group {group}, but transformers applies {rounded}."
+            )
 
 
 def _current_names(names):

@@ -24,13 +24,19 @@ CONVERTERS = {
 }
 SOURCES = (*CONVERTERS,)
 # Files that are not read, and the remedy.
+_OTHER_NAME = "under another name: rename it to"
 _OTHER_FILES = {
     "adapter_config.json": "an adapter of PEFT alone: merge it into its model by PEFT's "
     "`merge_and_unload`, and save that model",
     "*.msgpack": "of Flax: load it by transformers 4 with `from_flax=True`, and save it",
+    "*.onnx": "a graph without names of weights: use the model that it was made from",
+    "*.gguf": "of llama.cpp: use the model that it was made from",
     "*.index": "a part of a checkpoint: give its path without .index",
-    "*.safetensors": "under another name: rename it to model.safetensors",
-    "*.bin": "under another name: rename it to pytorch_model.bin",
+    "*.safetensors": f"{_OTHER_NAME} model.safetensors",
+    "*.bin": f"{_OTHER_NAME} pytorch_model.bin",
+    "*.h5": f"{_OTHER_NAME} tf_model.h5",
+    "*.pt*": f"{_OTHER_NAME} pytorch_model.bin",
+    "*.ckpt": "of a training program: save its state dict as pytorch_model.bin",
 }
 
 

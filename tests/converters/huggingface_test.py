@@ -77,6 +77,7 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
     ("change", "message"),
     [
         ({"hidden_act": "mish"}, "relu, silu, swish. Received: .*'mish'"),
+        ({"num_hidden_layers": 18, "num_hidden_groups": 14}, "layer 9 belongs to"),
         ({"layer_norm_eps": None}, "layer_norm_epsilon=None. It is"),
         ({"hidden_act": ["gelu"]}, r"hidden_act=\['gelu'\]"),
         ({"architectures": 5}, "`architectures` must be a list"),
@@ -88,6 +89,12 @@ def test_unknown_config_is_refused(change, message, tensors, tmp_path):
     write_folder(tmp_path, tensors, config={**JSON, **change})
     with pytest.raises(ValueError, match=message):
         load_checkpoint(tmp_path, head=HEAD)
+
+
+def test_groups_that_transformers_applies_in_another_way_are_not_written(tmp_path):
+    model = AlbertBackbone(**make_config(num_layers=18, num_groups=14).to_dict())
+    with pytest.raises(ValueError, match="layer 9 belongs to group 7, .* applies 6"):
+        save_checkpoint(model, tmp_path / "out", "huggingface")
 
 
 @pytest.mark.parametrize(

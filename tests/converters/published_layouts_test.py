@@ -28,7 +28,7 @@ OTHER_KEYS = {
         "num_labels": 2,
     },
     **{"position_embedding_type": "absolute", "tokenizer_class": "BertTokenizer"},
-    **{"pooler_fc_size": 768, "language": "english", "my_key": 3, "adapters": {}},
+    **{"pooler_fc_size": 768, "language": "english", "name": "Albert"},
     **{"transformers.js_config": {"dtype": "q8"}, "transformers_version": "5.23.0"},
 }
 # As many tokens as the fixtures' tables have rows.
@@ -217,6 +217,9 @@ LAYOUTS = {
         files={"vocab.txt": CHINESE["vocab.txt"]},
     ),
     # Of other programs and habits.
+    "keys of a program": Layout(
+        config={"my_key": 3, "adapters": {}}, warning="ignored: adapters, my_key[.]"
+    ),
     "null where transformers has a default": Layout(
         config=dict.fromkeys(
             ("pruned_heads", "is_decoder", "model_type", "position_embedding_type")
@@ -264,6 +267,17 @@ REFUSED = {
     "Flax": (
         {"config.json": "{}", "flax_model.msgpack": ""},
         "'.*flax_model.msgpack' is of Flax: .*from_flax=True",
+    ),
+    "ONNX": ({"onnx/model.onnx": ""}, "'.*model.onnx' is a graph"),
+    "GGUF": ({"albert.gguf": ""}, "'.*albert.gguf' is of llama.cpp"),
+    "Lightning": (
+        {"epoch=3.ckpt": ""},
+        "'.*epoch=3.ckpt' is of a training program: .*state dict",
+    ),
+    "Keras": ({"albert.h5": ""}, "'.*albert.h5' is .*: rename it to tf_model.h5"),
+    "PyTorch": (
+        {"albert.pt": ""},
+        "'.*albert.pt' is .*: rename it to pytorch_model.bin",
     ),
     "another name": (
         {"albert.safetensors": "", "config.json": "{}"},
