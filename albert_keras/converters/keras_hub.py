@@ -1,12 +1,14 @@
-"""Presets of keras-hub's own ALBERT.
+"""keras-hub's own ALBERT: presets on disk, and models in memory.
 
 Its models have Google's gelu, the epsilon 1e-12, one dropout rate for all layers, and no
 sentence-pair head. The layer norm in its masked-word head has the fixed epsilon 1e-5;
 Google's and this package's have 1e-12, so logits differ slightly with the same weights.
 """
 
+import contextlib
 import dataclasses
 import functools
+import tempfile
 import warnings
 
 import keras
@@ -199,6 +201,17 @@ class KerasHubModel(Checkpoint):
         hub_model.save_to_preset(str(folder))
         if head is None and tokenizer is not None:
             _own_tokenizer(tokenizer).save_to_preset(str(folder))
+
+
+@contextlib.contextmanager
+def on_disk(path):
+    """Yields a path; for a model of keras-hub, a temporary folder with its preset."""
+    if not isinstance(path, tuple(MODEL_CLASSES.values())):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path.save_to_preset(folder)
+        yield folder
 
 
 def _registered_name(file):

@@ -7,7 +7,7 @@ from albert_keras.converters.architecture import change_architecture, with_new_w
 from albert_keras.converters.google import GoogleCheckpoint, SavedModel
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import WEIGHT_READERS, HuggingFaceFolder
-from albert_keras.converters.keras_hub import KerasHubModel
+from albert_keras.converters.keras_hub import KerasHubModel, on_disk
 from albert_keras.converters.own_preset import OwnPreset
 from albert_keras.converters.sentence_transformers import SentenceTransformersFolder
 from albert_keras.models import HEADS
@@ -64,7 +64,7 @@ def load_checkpoint(
         path: str or path. A folder, also of a run, or the prefix of a TensorFlow
             checkpoint; an address, `hf://USER/MODEL` or `kaggle://...`; the name of a
             published or shipped model, such as `albert_base_v2` (see
-            `albert_keras.presets.hub`).
+            `albert_keras.presets.hub`); or a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
         head: str or `None`. `"auto"` loads the head of the files, or an `AlbertBackbone`
@@ -110,9 +110,10 @@ def load_checkpoint(
         raise TypeError(
             f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
         )
-    checkpoint = find_checkpoint(path, source, config)
-    head = checkpoint.head if head == "auto" else head
-    return checkpoint.load(head, tokenizer, num_classes, report, dtype)
+    with on_disk(path) as local:
+        checkpoint = find_checkpoint(local, source, config)
+        head = checkpoint.head if head == "auto" else head
+        return checkpoint.load(head, tokenizer, num_classes, report, dtype)
 
 
 def load_config(path, source=None):
@@ -132,6 +133,10 @@ def read_model(cls, preset, load_weights, options):
         preset, load_weights: As of `from_preset`.
         options: Dict of its other arguments.
     """
+    if head_of(cls) is None and "tokenizer" in options:
+        raise ValueError(
+            f"A backbone must have no `tokenizer`. Received: {options['tokenizer']}."
+        )
     checkpoint = find_checkpoint(preset)
     changes = {n: options.pop(n) for n in ATTENTION_FIELDS if n in options}
     if isinstance(checkpoint, OwnPreset):

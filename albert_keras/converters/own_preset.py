@@ -77,8 +77,11 @@ class OwnPreset(Checkpoint):
                     f"`{name}` must be `None` for a preset, which has its own config and "
                     f"is loaded whole. Received: path='{self}', {name}={value}."
                 )
+        # Checks a vocabulary beside the preset too, which it does not use.
+        found = find_tokenizer(self.path, tokenizer, self.config.vocabulary_size)
         if head is None:
             return self.load_class(AlbertBackbone, dtype=dtype)
+        tokenizer = None if tokenizer is None else found or False
         # Loads a preset of a subclass as that class.
         model_class = self.task[0] if self.head == head else HEADS[head].model
         return self.load_class(model_class, True, dtype, tokenizer, **options)

@@ -152,7 +152,7 @@ def find_tokenizer(path, given, vocabulary_size):
     """Returns a tokenizer that fits a token table, or `None` if there is none.
 
     Args:
-        path: Path of a preset or checkpoint, or `None`.
+        path: Path of a preset or checkpoint.
         given: Tokenizer of this package; str or path for `load_tokenizer`; `None`
             for the one of the checkpoint, with a warning if it cannot be read; or `False`
             for none.
@@ -164,11 +164,11 @@ def find_tokenizer(path, given, vocabulary_size):
     from albert_keras.tokenizers.base import EncoderTokenizer
 
     found = given
-    if given is None and path is not None:
+    if given is None:
         try:
             found = _load(path, {})
         except ValueError as error:
-            warnings.warn(f"The model has no tokenizer: {error}", stacklevel=4)
+            warnings.warn(f"The model has no tokenizer: {error}", stacklevel=5)
     elif given and not isinstance(given, EncoderTokenizer):
         # As a str, so that the error shows an object of another kind.
         found = load_tokenizer(str(given))
@@ -180,7 +180,7 @@ def find_tokenizer(path, given, vocabulary_size):
         warnings.warn(
             f"The token table has {num_unused} more rows than the tokenizer has tokens, "
             f"{found.vocabulary_size()}: the last rows are not used.",
-            stacklevel=4,
+            stacklevel=5,
         )
     return found
 

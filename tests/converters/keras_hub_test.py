@@ -1,4 +1,4 @@
-"""Presets of keras-hub."""
+"""keras-hub's models as presets and in memory."""
 
 import json
 import shutil
@@ -6,8 +6,9 @@ import shutil
 import keras_hub
 import pytest
 
+import albert_keras as ak
 from albert_keras.converters import load_checkpoint, save_checkpoint
-from tests.helpers import randomize
+from tests.helpers import make_inputs, max_difference, randomize
 from tools.verify_conversion import compare_outputs
 
 SIZES = {
@@ -56,6 +57,22 @@ def test_outputs_equal_keras_hubs(head, tmp_path):
     assert backbone.dropout == backbone.attention_dropout == 0.2
     if head == "sequence_classification":
         assert (ours.num_classes, ours.dropout) == (11, 0.3)
+
+
+def test_model_in_memory_with_its_tokenizer():
+    backbone = keras_hub.models.AlbertBackbone(**SIZES | {"vocabulary_size": 8000})
+    tokenizer = ak.load_tokenizer("albert_nano_en")
+    preprocessor = keras_hub.models.AlbertTextClassifierPreprocessor(
+        keras_hub.models.AlbertTokenizer(tokenizer.encoder.proto), sequence_length=13
+    )
+    theirs = keras_hub.models.AlbertTextClassifier(backbone, 3, preprocessor)
+    randomize(theirs)
+    ours = load_checkpoint(theirs)
+    features = make_inputs()
+    assert max_difference(ours(features), theirs(features)) < 1e-5
+    assert ours.preprocessor.tokenizer("the end") == tokenizer("the end")
+    bare = load_checkpoint(backbone)
+    assert max_difference(bare.get_weights(), ours.backbone.get_weights()) == 0
 
 
 @pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")

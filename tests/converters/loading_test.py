@@ -284,7 +284,8 @@ def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):
     with pytest.raises(ValueError, match="loaded whole. .*report="):
         load_checkpoint(tmp_path, report=tmp_path / "report.json")
     (tmp_path / "vocab.txt").write_text("a\nb\n")
-    assert load_checkpoint(tmp_path).preprocessor is None
+    with pytest.warns(UserWarning, match="no tokenizer: .*2 tokens without"):
+        assert load_checkpoint(tmp_path).preprocessor is None
 
 
 @pytest.mark.parametrize(
@@ -357,3 +358,5 @@ def test_from_preset_of_files_of_another_library(fixtures):
     assert AlbertTextClassifier.from_preset(folder, dropout=0.5).dropout == 0.5
     with pytest.raises(TypeError, match="no argument depth"):
         AlbertTextClassifier.from_preset(folder, depth=5)
+    with pytest.raises(ValueError, match="must have no `tokenizer`. Received: vocab"):
+        AlbertBackbone.from_preset(folder, tokenizer="vocab.txt")

@@ -147,7 +147,7 @@ def vocabularies(tmp_path):
 def test_tokenizer_is_an_object_a_path_or_beside(vocabularies):
     file = vocabularies[7]
     tokenizer = ak.load_tokenizer(file)
-    assert find_tokenizer(None, tokenizer, 7) is tokenizer
+    assert find_tokenizer(file, tokenizer, 7) is tokenizer
     for given in (file, str(file), file.parent):
         assert find_tokenizer(vocabularies[5], given, 7)("1 0") == [6, 5]
     assert find_tokenizer(file.parent, None, 7)("1 0") == [6, 5]
@@ -158,7 +158,7 @@ def test_tokenizer_is_an_object_a_path_or_beside(vocabularies):
     with pytest.raises(ValueError, match="of 62 tokens, a model of 7[.]"):
         find_tokenizer(file, vocabularies[62], 7)
     with pytest.warns(UserWarning, match="has 2 more rows than .*, 5: the last rows"):
-        find_tokenizer(None, vocabularies[5], 7)
+        find_tokenizer(file, vocabularies[5], 7)
 
 
 def test_preset_takes_another_tokenizer_and_keeps_its_options(vocabularies, tmp_path):
