@@ -18,17 +18,22 @@ from safetensors.numpy import load_file, save_file
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.heads import head_of
 
-# Keys that transformers wrote in its time, and other programs. None is read.
-OTHER_KEYS = {
-    **{"do_sample": False, "eos_token_ids": 0, "finetuning_task": None, "top_k": 50},
-    **{
-        "is_decoder": False,
-        "pruned_heads": {},
-        "num_memory_blocks": 0,
-        "num_labels": 2,
-    },
+# Keys that transformers 2.2 to 5 wrote, and other programs. None is read.
+_NAMES = """
+_attn_implementation_autoset _name_or_path _num_labels bad_words_ids classifier_dropout
+decoder_start_token_id directionality do_sample down_scale_factor dtype early_stopping
+eos_token_id eos_token_ids finetuning_task gap_size gradient_checkpointing language
+layers_to_keep length_penalty max_length min_length name name_or_path net_structure_type
+no_repeat_ngram_size num_beams num_memory_blocks num_return_sequences output_attentions
+output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
+pooler_num_fc_layers pooler_size_per_head pooler_type prefix repetition_penalty
+task_specific_params temperature top_k top_p torch_dtype torchscript use_bfloat16
+use_cache xla_device
+"""
+OTHER_KEYS = dict.fromkeys(_NAMES.split()) | {
+    **{"is_decoder": False, "is_encoder_decoder": False, "pruned_heads": {}},
     **{"position_embedding_type": "absolute", "tokenizer_class": "BertTokenizer"},
-    **{"pooler_fc_size": 768, "language": "english", "name": "Albert"},
+    **{"problem_type": "single_label_classification", "num_labels": 2},
     **{"transformers.js_config": {"dtype": "q8"}, "transformers_version": "5.23.0"},
 }
 # As many tokens as the fixtures' tables have rows.
