@@ -22,7 +22,7 @@ from albert_keras.runs.pretraining import check_data
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
-from albert_keras.tasks import PreparedRows
+from albert_keras.tasks import PreparedRows, TextClassificationTask
 from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
@@ -341,7 +341,23 @@ def _predict(
     if is_saved_model(folder):
         note("a SavedModel is a program: use only ones that you trust")
     exported = load_exported(folder)
-    exported.task = reading.applied_to(exported.task, f"'{folder}'")
-    rows = read(exported.task)
+    task = reading.applied_to(_exported_task(exported), f"'{folder}'")
+    rows = read(task)
+    if isinstance(task, EmbeddingTask):
+        prepared = task.prepare(rows)
+        outputs = exported.predict([*prepared.details], batch_size)
+        return Predicted(task, prepared, outputs["embedding"])
+    exported.task = task
     task, predictions, exit_depths = exported.predict_rows(rows, batch_size)
     return Predicted(task, PreparedRows(rows, None), predictions, exit_depths)
+
+
+def _exported_task(exported):
+    """Returns the task of an `ExportedModel`, `EmbeddingTask` if it gives vectors."""
+    task = exported.task
+    # No file beside an embedder names its kind. A text shows it.
+    has_kind = type(task) is not TextClassificationTask or task.labels
+    if has_kind or task.columns.pair or "embedding" not in exported.predict(["a"]):
+        return task
+    # The objective that requires the fewest columns.
+    return EmbeddingTask(objective="simcse")

@@ -183,7 +183,10 @@ class EmbeddingTask(FinetuningTask):
         )
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`. In training the texts of a row are one example."""
+        """Returns `PreparedRows`. In training the texts of a row are one example.
+
+        Without a tokenizer there are no `Examples`.
+        """
         if training:
             num_texts = {"contrastive": 3, "cosent": 2}.get(self.objective, 1)
             columns = [column for column in rows[:num_texts] if column]
@@ -194,8 +197,9 @@ class EmbeddingTask(FinetuningTask):
         else:
             columns = _measured(rows)
             texts = [*dict.fromkeys(itertools.chain.from_iterable(columns))]
-        length = self.recipe.sequence_length
-        examples = pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
+        length, examples = self.recipe.sequence_length, None
+        if self.tokenizer is not None:
+            examples = pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
         if not training:
             return PreparedRows(rows, examples, {t: n for n, t in enumerate(texts)})
         labels = rows.labels

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import shutil
 
 import numpy as np
@@ -14,6 +15,7 @@ from albert_keras.runs import (
     RowOptions,
     embed_file,
     embedding,
+    export_run,
 )
 from tests.helpers import max_difference
 
@@ -108,6 +110,41 @@ def test_an_exported_model_gives_the_vectors(embedder, source, tmp_path):
     assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
     with pytest.raises(ValueError, match="exported model .*prompt_name='query'"):
         embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
+
+
+@pytest.fixture
+def search_data(tmp_path):
+    """A data set of search in the layout of BEIR."""
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    texts = {"queries": ["boats at sea", "a warm soup"], "corpus": TEXTS}
+    for name, lines in texts.items():
+        rows = (json.dumps({"_id": f"{n}", "text": t}) for n, t in enumerate(lines))
+        (folder / f"{name}.jsonl").write_text("\n".join(rows), "utf-8")
+    judged = "query-id\tcorpus-id\tscore\n0\t3\t1\n1\t0\t2\n1\t4\t1\n"
+    (folder / "qrels" / "test.tsv").write_text(judged)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("format", "inputs"), [("saved_model", "text"), ("tflite", "ids"), ("onnx", "ids")]
+)
+def test_an_exported_model_has_the_scores_of_the_run(
+    format, inputs, model, search_data, tmp_path, call, fail
+):
+    pytest.importorskip("onnxruntime")
+    exported = tmp_path / ("model.tflite" if format == "tflite" else "model")
+    export_run(model, exported, format, inputs=inputs)
+    rows = "".join(f"{text} now\t{text}\t{n}\n" for n, text in enumerate(TEXTS) if text)
+    (tmp_path / "pairs.tsv").write_text(f"text\ttext_pair\tlabel\n{rows}", "utf-8")
+    for data, names in (
+        (tmp_path / "pairs.tsv", {"score", "spearman", "num_examples"}),
+        (search_data, {"score", "ndcg_at_10", "recall_at_100", "mrr_at_10"}),
+    ):
+        scores = call("evaluate", exported, "--data", data)
+        assert names <= scores.keys()
+        assert scores == pytest.approx(call("evaluate", model, "--data", data))
+    assert "Use `embed`" in fail("predict", exported, "a text")
 
 
 @pytest.mark.parametrize(
