@@ -2,13 +2,13 @@
 
 import math
 import pathlib
+import unicodedata
 
 from albert_keras.analysis.figures import (
     families_for,
     finish_figure,
     new_figure,
     run_name,
-    text_width,
 )
 from albert_keras.system.files import read_json
 
@@ -53,12 +53,12 @@ def plot_confusion_matrix(source, image_path=None):
     names, counts, title = _read(source)
     title += f"\n{_score(counts)}"
     families = families_for(title, *names)
-    longest = max(text_width(name, families) for name in names)
+    longest = max(map(_width, names))
     cell = _CELL if len(names) <= _MOST_COUNTED else _SMALL_CELL
     cell = max(cell, min(longest + 0.2, _MEDIUM_SIDE / len(names)))
     is_slanted = longest + 0.1 > cell
     side = min(max(len(names) * cell, _SHORTEST_SIDE), _LONGEST_SIDE)
-    title_width = max(text_width(line, families, 12) for line in title.split("\n"))
+    title_width = 1.2 * max(map(_width, title.split("\n")))
     width = max(longest + side + 1.6, title_width + 0.3)
     figure = new_figure(width, 1.5 + side + (longest * 0.7 if is_slanted else 0))
     figure.suptitle(title, fontfamily=families, fontsize=12, parse_math=False)
@@ -93,6 +93,12 @@ def _read(source):
         for n in report["labels"]
     ]
     return names, report["confusion_matrix"], title
+
+
+def _width(text):
+    """Returns the approximate width of a text in inches, for 10 points."""
+    num_wide = sum(unicodedata.east_asian_width(c) in "FW" for c in text)
+    return 0.085 * (len(text) + num_wide)
 
 
 def _score(counts):

@@ -1,7 +1,6 @@
 """Matplotlib figures (the extra `plots`), drawn without a display."""
 
 import contextlib
-import functools
 import io
 import pathlib
 import warnings
@@ -40,7 +39,7 @@ def new_figure(width, height):
         figsize=(width, height), layout="constrained"
     )
     # Notebooks can show figures by default only if pyplot is imported.
-    figure._repr_png_ = functools.partial(_as_png, figure)
+    figure._repr_png_ = lambda: _saved(figure, "png")
     return figure
 
 
@@ -98,84 +97,41 @@ def run_name(path):
 
 
 def families_for(*texts):
-    """Returns the user's font families, with Chinese ones if texts need them.
-
-    Warns of characters that no installed font has; they are drawn as boxes.
-    """
-    matplotlib = import_optional("matplotlib", "plots")
-    families = list(matplotlib.rcParams["font.family"])
-    if not (missing := _missing_characters(texts, families)):
+    """Returns the user's font families, with Chinese ones if texts may need them."""
+    families = list(import_optional("matplotlib", "plots").rcParams["font.family"])
+    if all(map(str.isascii, texts)):
         return families
-    _find_new_fonts()
-    installed = import_optional("matplotlib.font_manager", "plots").get_font_names()
-    for family in (name for name in CHINESE_FAMILIES if name in installed):
-        if len(fewer := _missing_characters(texts, [*families, family])) < len(missing):
-            families.append(family)
-            missing = fewer
-    if missing:
-        warnings.warn(
-            f"The installed fonts lack {len(missing)} characters of a figure, which are "
-            f"drawn as boxes. Received: {''.join(sorted(missing)[:20])}. Install a font "
-            "with them (Debian, Colab: apt-get install fonts-wqy-microhei), or "
-            'name one in matplotlib.rcParams["font.family"].',
-            stacklevel=3,
-        )
-    return families
-
-
-def text_width(text, families, size=10):
-    """Returns the width of a text in inches, for a font size in points."""
     fonts = import_optional("matplotlib.font_manager", "plots")
-    measure = import_optional("matplotlib.textpath", "plots").TextToPath()
-    font = fonts.FontProperties(family=families, size=size)
-    with _without_glyph_warnings():
-        return measure.get_text_width_height_descent(text, font, ismath=False)[0] / 72
-
-
-def _missing_characters(texts, families):
-    """Returns the set of characters that no family has."""
-    missing = {character for text in texts for character in text if character.strip()}
-    if all(map(str.isascii, missing)):
-        return set()
-    fonts = import_optional("matplotlib.font_manager", "plots")
-    for family in families:
-        path = fonts.findfont(fonts.FontProperties(family=[family]))
-        known = fonts.get_font(path).get_charmap()
-        missing = {character for character in missing if ord(character) not in known}
-    return missing
-
-
-def _find_new_fonts():
-    """Adds fonts that were installed after matplotlib listed all fonts."""
-    fonts = import_optional("matplotlib.font_manager", "plots")
+    # Fonts may have been installed after matplotlib listed all of them.
     listed = {entry.fname for entry in fonts.fontManager.ttflist}
     for path in sorted(set(fonts.findSystemFonts()) - listed):
         # matplotlib cannot read all kinds of fonts.
         with contextlib.suppress(RuntimeError, OSError):
             fonts.fontManager.addfont(path)
+    installed = fonts.get_font_names()
+    return families + [name for name in CHINESE_FAMILIES if name in installed]
 
 
 def as_svg(figure):
     """Returns the `<svg>` element of a figure, for a page."""
-    file = io.StringIO()
-    _save(figure, file, format="svg")
-    return file.getvalue().partition("<svg")[1] + file.getvalue().partition("<svg")[2]
+    page = _saved(figure, "svg").decode()
+    return page[page.index("<svg") :]
 
 
-def _as_png(figure):
+def _saved(figure, format):
     file = io.BytesIO()
-    _save(figure, file, format="png")
+    _save(figure, file, format=format)
     return file.getvalue()
 
 
 def _save(figure, file, **options):
-    with _without_glyph_warnings():
+    # matplotlib has a warning for each character that no font has.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         figure.savefig(file, **options)
-
-
-@contextlib.contextmanager
-def _without_glyph_warnings():
-    # `families_for` warns, with a remedy.
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
+    if caught:
+        warnings.warn(
+            f"A plot is not complete: {caught[0].message} Chinese text needs a Chinese "
+            "font (Debian, Colab: apt-get install fonts-wqy-microhei).",
+            stacklevel=3,
+        )

@@ -17,7 +17,7 @@ from albert_keras import analysis, runs
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import Range, check_unused, option
+from albert_keras.options import Range, option
 from albert_keras.runs.analyses import AnalysisOptions
 from albert_keras.runs.finetuning_config import BatchOptions
 from albert_keras.runs.training import ShapeOptions
@@ -40,17 +40,15 @@ class Subject(NamedTuple):
     """A subject of the command.
 
     Attributes:
-        analyze: Function of the models, or of the `AlbertConfig`, and of the options in
-            `takes`, which returns the results, a dict.
+        analyze: Function of the models, or of the `AlbertConfig`, and of the
+            `AnalyzeOptions`, which returns the results, a dict.
         plot: Name of the function in `albert_keras.analysis` that draws the results.
-        takes: Names of the options that have an effect.
         tabulate: Function from the results to a table for people, a dict; None for the
             subjects that analyze an `AlbertConfig`.
     """
 
     analyze: Any
     plot: str
-    takes: tuple = ()
     tabulate: Any = None
 
 
@@ -67,38 +65,48 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    subject = SUBJECTS[arguments.subject]
-    options = config_from(arguments, AnalyzeOptions)
-    _check_use(arguments, subject)
+    subject, options = (
+        SUBJECTS[arguments.subject],
+        config_from(arguments, AnalyzeOptions),
+    )
+    of_models = subject.tabulate is not None
+    if bool(arguments.models) != of_models:
+        rule = "a model or more" if of_models else "no model, but a shape"
+        raise ValueError(
+            f"`{arguments.subject}` needs {rule}. "
+            f"Received: {len(arguments.models)} models."
+        )
     # Before the analysis, which may take minutes.
     if options.plot:
         analysis.check_image_path(options.plot)
     analyzed = arguments.models or config_from(arguments, ShapeOptions).shape()
-    taken = {name: getattr(options, name) for name in subject.takes}
-    results = subject.analyze(analyzed, **taken)
+    results = subject.analyze(analyzed, options)
     if options.plot:
         getattr(analysis, subject.plot)(results, options.plot)
-    as_is = arguments.json or subject.tabulate is None
-    table = results if as_is else subject.tabulate(results)
+    is_table = of_models and not arguments.json
+    table = subject.tabulate(results) if is_table else results
     print_results(arguments.subject, table, arguments.json)
 
 
-def _check_use(arguments, subject):
-    """Checks that the subject needs the given models and options."""
-    use, of_models = f"`{arguments.subject}`", subject.tabulate is not None
-    if bool(arguments.models) != of_models:
-        rule = "a model or more" if of_models else "no model, but a shape"
-        raise ValueError(
-            f"{use} needs {rule}. Received: {len(arguments.models)} models."
-        )
-    fields = AnalyzeOptions.__dataclass_fields__
-    given = {n: getattr(arguments, n) for n in fields}
-    given = {n: v or str(v) for n, v in given.items() if v != fields[n].default}
-    takes = {*subject.takes, "plot"}
-    check_unused(given, [name for name in given if name not in takes], use)
-    if of_models:
-        members = ShapeOptions.__dataclass_fields__["model_options"].metadata["members"]
-        check_unused(vars(arguments), members, use)
+def _count_parameters(shape, options):
+    table = analysis.parameter_table(shape)
+    return {**table, "backbone": analysis.count_parameters(shape)}
+
+
+def _count_operations(shape, options):
+    return analysis.operation_table(
+        shape, options.sequence_length, options.num_predictions
+    )
+
+
+def _measure_similarity(models, options):
+    names = AnalysisOptions.__dataclass_fields__
+    given = {name: getattr(options, name) for name in ("data", "batch_size", *names)}
+    return runs.measure_similarity(models, **given)
+
+
+def _compare_curves(folders, options):
+    return analysis.compare_curves(folders)
 
 
 def _tabulate_similarity(results):
@@ -123,29 +131,9 @@ def _tabulate_comparison(results):
     }
 
 
-# Functions, because the packages import Keras when a name of them is used.
 SUBJECTS = {
-    "parameters": Subject(
-        lambda shape: {
-            **analysis.parameter_table(shape),
-            "backbone": analysis.count_parameters(shape),
-        },
-        "plot_parameters",
-    ),
-    "flops": Subject(
-        lambda shape, **options: analysis.operation_table(shape, **options),
-        "plot_operations",
-        ("sequence_length", "num_predictions"),
-    ),
-    "similarity": Subject(
-        lambda models, **options: runs.measure_similarity(models, **options),
-        "plot_similarity",
-        ("data", "batch_size", *AnalysisOptions.__dataclass_fields__),
-        _tabulate_similarity,
-    ),
-    "compare": Subject(
-        lambda runs: analysis.compare_curves(runs),
-        "plot_comparison",
-        tabulate=_tabulate_comparison,
-    ),
+    "parameters": Subject(_count_parameters, "plot_parameters"),
+    "flops": Subject(_count_operations, "plot_operations"),
+    "similarity": Subject(_measure_similarity, "plot_similarity", _tabulate_similarity),
+    "compare": Subject(_compare_curves, "plot_comparison", _tabulate_comparison),
 }

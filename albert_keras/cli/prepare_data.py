@@ -16,9 +16,6 @@ examples:
       --format tfrecord --validation-split 0
 """
 
-import pathlib
-
-from albert_keras.analysis import check_image_path, plot_data_report
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
@@ -40,17 +37,10 @@ def add_arguments(parser):
         help="store: token ids, pairs and masks are drawn again in each epoch; "
         "tfrecord: finished examples, for other programs (default: store)",
     )
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="plot of the report to write, .png or .svg, extra `plots` (default: none)",
-    )
     add_options(parser, PreparationOptions)
 
 
 def run(arguments):
-    if arguments.plot:
-        check_image_path(arguments.plot)
     options = config_from(arguments, PreparationOptions)
     if arguments.format == "store":
         check_unused(vars(arguments), ["dupe_factor"], "a token store")
@@ -60,7 +50,5 @@ def run(arguments):
         arguments.output,
         format=arguments.format,
     )
-    if arguments.plot:
-        plot_data_report(report.to_dict(), pathlib.Path(arguments.plot))
     results = {"output": arguments.output, **report.to_dict()}
     print_results("pretraining data", results, arguments.json)

@@ -19,6 +19,8 @@ def print_results(title, results, as_json):
         return
     table = rich.table.Table(title=title, title_justify="left", show_header=False)
     for name, value in flatten(results):
+        if name.endswith("_memory") and value is not None:
+            value = rich.filesize.decimal(value)
         table.add_row(name, format_value(value))
     console = rich.console.Console()
     if not console.is_terminal:
@@ -34,22 +36,6 @@ def train(title, run, arguments):
         return
     # None in workers other than the chief, which print nothing.
     results = run.dry_run()
-    if results is None:
-        return
-    note("dry run: nothing is trained or written")
-    if not arguments.json:
-        for measured in results.get("phases", {"1": results}).values():
-            _format_sizes(measured)
-    print_results("dry run", results, arguments.json)
-
-
-def _format_sizes(measured):
-    """Replaces shapes and memory in the results of a dry run by readable text."""
-    measured["batch"] = {
-        name: " x ".join(map(str, shape)) for name, shape in measured["batch"].items()
-    }
-    if "batches" in measured:
-        measured["batches"] = ", ".join(f"{n} x {k}" for n, k in measured["batches"])
-    for name in ("variables_memory", "peak_memory"):
-        if measured[name] is not None:
-            measured[name] = rich.filesize.decimal(measured[name])
+    if results is not None:
+        note("dry run: nothing is trained or written")
+        print_results("dry run", results, arguments.json)

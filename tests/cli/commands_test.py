@@ -9,7 +9,6 @@ import logging
 import os
 import subprocess
 import sys
-import types
 import warnings
 
 import pytest
@@ -123,23 +122,19 @@ def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path, run_a
 
 
 @pytest.mark.slow
-def test_predict_from_a_file_or_standard_input(
-    reviews, tmp_path, capsys, monkeypatch, fail
-):
+def test_predict_from_standard_input(reviews, tmp_path, capsys, monkeypatch, fail):
     texts = tmp_path / "texts.txt"
     texts.write_text("one café\n\nanother text\n", "cp1252")
     model, encoding = ["predict", str(reviews)], ["--encoding", "cp1252"]
-    assert main([*model, *encoding, "--input", str(texts)]) == 0
-    printed = capsys.readouterr().out
-    lines = [line.split("\t")[2] for line in printed.splitlines()]
-    assert lines == ["one café", "", "another text"]
 
     def give(content):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
     give(texts.read_bytes())
     assert main([*model, "-", *encoding]) == 0
-    assert capsys.readouterr().out == printed
+    printed = capsys.readouterr().out
+    lines = [line.split("\t")[2] for line in printed.splitlines()]
+    assert lines == ["one café", "", "another text"]
     give(texts.read_bytes())
     output = tmp_path / "predictions.csv"
     assert main([*model, *encoding, "--output", str(output)]) == 0
@@ -373,8 +368,7 @@ def test_a_file_given_as_text_is_noted_and_a_long_text_is_no_file(tmp_path, caps
     file = tmp_path / "reviews.csv"
     file.write_text("text\n")
     for text, is_noted in ((str(file), True), ("storms and gulls " * 99, False)):
-        arguments = types.SimpleNamespace(texts=[text], input=None)
-        assert given_texts(arguments, None) == [text]
+        assert given_texts([text], None) == [text]
         assert ("is taken as a text" in capsys.readouterr().err) == is_noted
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import struct
 
 import pytest
 
@@ -87,19 +86,6 @@ def test_the_report_as_json_and_as_a_table(vocabulary, sources, prepared, tmp_pa
     for stage in ("tokenize", "shuffle", "examples", "write"):
         (line,) = [line for line in lines if line.startswith(stage)]
         assert "100%" in line
-
-
-def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):
-    pytest.importorskip("matplotlib")
-    words = command(vocabulary, tmp_path / "data", *SMALL, source=sources)
-    line = fail(*words, "--plot", tmp_path / "report.txt")
-    assert "report.txt" in line
-    assert list(tmp_path.iterdir()) == []
-    call(*words, "--plot", tmp_path / "report.png")
-    image = (tmp_path / "report.png").read_bytes()
-    assert image[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height = struct.unpack(">II", image[16:24])
-    assert width > height > 500
 
 
 def run_on_a_full_disk(limit, *words):

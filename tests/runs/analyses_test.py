@@ -37,20 +37,14 @@ def test_similarity(model, call, fail, tmp_path):
     assert "must have different names" in line
     assert "needs a model or more" in fail("analyze", "similarity")
     assert "needs no model, but a shape" in fail("analyze", "flops", model)
-    line = fail(
-        "analyze", "similarity", model, "--num-predictions", 3, "--sharing", "all"
-    )
-    assert "no effect with `similarity`. Received: num_predictions" in line
 
 
-def test_flops_and_comparison(call, fail, tmp_path, capsys):
+def test_flops_and_comparison(call, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     shape = ["flops", "--preset", "bert_base", "--sequence-length", 77]
     results = call("analyze", *shape, "--plot", tmp_path / "a.svg")
     assert results["num_predictions"] == 12
     assert results["inference"]["projection"] == 0
-    line = fail("analyze", "flops", "--num-texts", 7)
-    assert "no effect with `flops`. Received: num_texts" in line
     (tmp_path / "log.jsonl").write_text('{"step": 5, "accuracy": 0.625}\n')
     call("analyze", "compare", tmp_path, "--plot", tmp_path / "b.svg")
     assert (tmp_path / "b.svg").stat().st_size > 0
