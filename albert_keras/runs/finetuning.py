@@ -1,4 +1,4 @@
-"""Fine-tuning runs: training on labelled rows, with restarts and several seeds."""
+"""Fine-tuning runs: training on labelled rows, with one seed or several."""
 
 import dataclasses
 import functools
@@ -9,12 +9,7 @@ import statistics
 
 import keras
 
-from albert_keras.converters import (
-    change_architecture,
-    find_checkpoint,
-    load_checkpoint,
-    load_config,
-)
+from albert_keras import converters
 from albert_keras.models import AlbertBackbone, layer_rate_factors
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
@@ -45,9 +40,6 @@ from albert_keras.runs.training import (
 from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import MANY_EPOCHS
 from albert_keras.training import CollapseGuard, TrainingCollapsedError, get_strategy
-
-# A collapsed run restarts at this share of its learning rate.
-RESTART_FACTOR = 0.5
 
 # Fewer steps say nothing about a learning rate.
 LEAST_TRIAL_STEPS = 50
@@ -83,7 +75,7 @@ class FinetuningRun:
             Dict of the scores, `run` and `num_steps`; for several seeds see `fit_seeds`.
 
         Raises:
-            TrainingCollapsedError: If it collapses more often than `restarts` allows.
+            TrainingCollapsedError: If the model gives the same answer to all rows.
             ValueError: If data, checkpoint, options or an earlier run do not fit each
                 other.
             BlockingIOError: If another process works in the run's folder.
@@ -96,7 +88,8 @@ class FinetuningRun:
                 self.recipe = dataclasses.replace(
                     self.recipe, learning_rate=self.sweep_rates()
                 )
-            return self._fit_with_restarts()
+            self.train()
+            return self.report()
 
     def dry_run(self):
         """Measures some steps and leaves the run's folder as it is.
@@ -128,7 +121,6 @@ class FinetuningRun:
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         self.folder.check_resumable(config, batch_multiple=self.batch_multiple)
         recorded = self.folder.read_if_begun()
-        self.restarts = recorded.get("restarts", [])
         self._prepare_rows(recorded)
         self._prepare_trainer()
 
@@ -162,14 +154,9 @@ class FinetuningRun:
         known, folder = self.known_texts["validation"], self.folder.path
         save_report(folder, self.task, held_out, predictions, known, **facts)
         if guard := self.guards().get("collapse"):
-            end = {"step": self.recipe.num_steps, "learning_rate": self.learning_rate}
-            guard.judge_result(end, scores)
+            rate, num_steps = self.recipe.learning_rate, self.recipe.num_steps
+            guard.judge_result({"step": num_steps, "learning_rate": rate}, scores)
         return results
-
-    @property
-    def learning_rate(self):
-        """The recipe's learning rate, lowered by each restart."""
-        return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
 
     def _prepare_rows(self, recorded):
         config = self.config
@@ -181,7 +168,7 @@ class FinetuningRun:
         check_unchanged(self.training_files, recorded)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
         # Before the tokenizer, because its error lists the known names.
-        self.shape = load_config(config.checkpoint)
+        self.shape = converters.load_config(config.checkpoint)
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         task = fit_recipe(task, config, self.shape)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
@@ -266,7 +253,7 @@ class FinetuningRun:
             self.learner = self.make_learner()
             decay = config.layer_decay
             optimizer = make_optimizer(
-                self.learning_rate,
+                recipe.learning_rate,
                 num_steps=recipe.num_steps,
                 warmup_steps=recipe.warmup_steps,
                 rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
@@ -361,37 +348,11 @@ class FinetuningRun:
         )
         return best
 
-    def _fit_with_restarts(self):
-        while True:
-            try:
-                self.train()
-                return self.report()
-            except TrainingCollapsedError as error:
-                if len(self.restarts) >= self.config.restarts:
-                    raise
-                self._restart(error)
-
-    def _restart(self, error):
-        """Moves the files of a collapsed run away, and lowers the learning rate."""
-        collapsed = {"step": error.step, "learning_rate": self.learning_rate}
-        self.restarts.append({**collapsed, "reason": error.reason})
-        note(
-            f"{error.reason} Restart {len(self.restarts)} at {self.learning_rate:.3g}."
-        )
-        aside = self.folder.path / f"collapsed-{len(self.restarts)}"
-        # It exists if a restart was killed. Then the run has collapsed there again.
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir()
-        for name in ("checkpoints", "log.jsonl", "tensorboard"):
-            if (self.folder.path / name).exists():
-                (self.folder.path / name).rename(aside / name)
-        self._write_description()
-
     def _note_recipe(self):
         recipe = self.recipe
         dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
         note(
-            f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
+            f"learning rate {recipe.learning_rate:.3g}, batch {recipe.batch_size}, "
             f"{recipe.num_steps} steps with {recipe.warmup_steps} of warm-up, length "
             f"{recipe.sequence_length}, dropout {dropout}, before the head "
             f"{recipe.classifier_dropout}; "
@@ -412,7 +373,6 @@ class FinetuningRun:
             training_files=self.training_files,
             validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
-            restarts=self.restarts,
             held_out_texts_in_training={n: len(x) for n, x in self.known_texts.items()},
         )
 
@@ -422,9 +382,9 @@ def load_backbone(config, dropout):
 
     `dropout` is the rate for hidden values and attention, or None for the checkpoint's.
     """
-    backbone = load_checkpoint(config.checkpoint, head=None)
+    backbone = converters.load_checkpoint(config.checkpoint, head=None)
     if config.model_options:
-        backbone = change_architecture(backbone, **config.model_options)
+        backbone = converters.change_architecture(backbone, **config.model_options)
     shape = backbone.albert_config
     if dropout is not None:
         shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
@@ -449,12 +409,12 @@ def add_exits_to_classifier(model, config):
         ("random_weights", "freeze", "num_layers"),
         "early_exit=two-stage, where a finished classifier stays as it is",
     )
-    if find_checkpoint(checkpoint).head != "sequence_classification":
+    if converters.find_checkpoint(checkpoint).head != "sequence_classification":
         raise ValueError(
             f"Exits in two stages need a finished classifier. Received: '{checkpoint}', "
             "which is not one. Fine-tune it first, or take early_exit=joint."
         )
-    classifier = load_checkpoint(checkpoint, head="sequence_classification")
+    classifier = converters.load_checkpoint(checkpoint, head="sequence_classification")
     same_labels = classifier.labels in (None, model.labels)
     if classifier.num_classes != model.num_classes or not same_labels:
         raise ValueError(

@@ -1,6 +1,5 @@
 """Configuration of a fine-tuning run."""
 
-import collections
 import copy
 import dataclasses
 from collections.abc import Mapping
@@ -34,22 +33,17 @@ COLUMNS = {
 
 
 def _task_options():
-    """Returns the options of tasks, with the defaults of all tasks in their help."""
-    fields, tasks_of = {}, collections.defaultdict(dict)
-    for task_name, task in TASKS.items():
+    """Returns the options of all tasks by their names."""
+    options = {}
+    for task in TASKS.values():
         for field in dataclasses.fields(task):
-            if "help" in field.metadata:
-                fields[field.name] = copy.copy(field)
-                default = getattr(task, field.name)
-                tasks_of[field.name].setdefault(default, []).append(task_name)
-    for name, field in fields.items():
-        # The default of most tasks first, without their names.
-        (default, _), *others = sorted(tasks_of[name].items(), key=lambda x: -len(x[1]))
-        if others:
-            others = "; ".join(f"{d} for {', '.join(names)}" for d, names in others)
-            about = f"{field.metadata['help']} (default: {default}; {others})"
-            field.metadata = {**field.metadata, "help": about}
-    return fields
+            if "help" not in field.metadata:
+                continue
+            known = options.setdefault(field.name, copy.copy(field))
+            if getattr(task, field.name) != known.default:
+                about = f"{field.metadata['help']} (default: that of the task)"
+                known.metadata = {**field.metadata, "help": about}
+    return options
 
 
 TASK_OPTIONS = _task_options()
@@ -238,9 +232,6 @@ class FinetuningRunConfig(RecipeOptions, TrainingOptions, RowOptions):
     pad_to_maximum: bool = option(
         "pad all examples to --sequence-length, instead of batches of similar length",
         False,
-    )
-    restarts: int = option(
-        "restarts if all rows get one answer, each at half the rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
         "stop a run whose model gives the same answer to all rows", True

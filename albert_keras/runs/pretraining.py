@@ -11,12 +11,8 @@ import tempfile
 import keras
 import numpy as np
 
+from albert_keras import converters
 from albert_keras.config import ATTENTION_FIELDS
-from albert_keras.converters import (
-    change_architecture,
-    find_checkpoint,
-    load_checkpoint,
-)
 from albert_keras.keras_internals import sync_variables
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import make_optimizer
@@ -105,16 +101,11 @@ class PretrainingRun:
         Returns:
             Dict; None in workers other than the chief.
         """
-        self.folder.check_resumable(self.config)
         with tempfile.TemporaryDirectory() as temporary, self.strategy.ends_together():
-            run, used = copy.copy(self), [self.folder.path / "checkpoints"]
-            run.config = dataclasses.replace(self.config, run=temporary)
-            run.folder = RunFolder(temporary)
-            # Unfinished data would be continued.
-            if read_description(data_folder(self.config)) is not None:
-                used.append(data_folder(self.config))
-            for path in used:
-                (run.folder.path / path.name).symlink_to(path.resolve())
+            run = copy.copy(self)
+            if self.config.text and read_description(data_folder(self.config)) is None:
+                # Data in the run's folder would be begun or continued.
+                run.config = dataclasses.replace(self.config, run=temporary)
             run.prepare()
             # All workers take part in a step.
             measured = run.trainer.dry_run(
@@ -403,9 +394,9 @@ def load_start(config, vocabulary_size):
     fixed["preset"] = config.preset
     check_unused(fixed, fixed, "a model with the weights of a checkpoint")
     # A backbone alone gets new heads.
-    head = "pretraining" if find_checkpoint(config.checkpoint).head else None
-    checkpoint = load_checkpoint(config.checkpoint, head=head)
-    checkpoint = change_architecture(checkpoint, **options)
+    head = "pretraining" if converters.find_checkpoint(config.checkpoint).head else None
+    checkpoint = converters.load_checkpoint(config.checkpoint, head=head)
+    checkpoint = converters.change_architecture(checkpoint, **options)
     return getattr(checkpoint, "backbone", checkpoint).albert_config, checkpoint
 
 

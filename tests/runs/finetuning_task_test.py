@@ -151,7 +151,6 @@ def test_options_that_a_task_does_not_have(task, options, message):
         ({"freeze": "head"}, "freeze='head'"),
         ({"weight_decay": float("nan")}, "`weight_decay`.*weight_decay=nan"),
         ({"classifier_dropout": 1}, "less than 1. Received: classifier_dropout=1"),
-        ({"restarts": -1}, "0 to 100. Received: restarts=-1"),
         ({"seeds": 0}, "seeds=0"),
     ],
 )
