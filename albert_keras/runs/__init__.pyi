@@ -1,14 +1,14 @@
 from .analyses import measure_similarity as measure_similarity
-from .calibration import calibrate_run as calibrate_run
 from .distillation import DistillationRun as DistillationRun
 from .distillation_config import DistillationRunConfig as DistillationRunConfig
-from .embedding import embed_file as embed_file
 from .exporting import export_run as export_run
 from .finetuning import FinetuningRun as FinetuningRun
 from .finetuning_config import FinetuningRunConfig as FinetuningRunConfig
 from .finetuning_config import RowOptions as RowOptions
 from .folder import RunFolder as RunFolder
 from .folder import kind_of_run as kind_of_run
+from .inference import calibrate_run as calibrate_run
+from .inference import embed_file as embed_file
 from .inference import evaluate_run as evaluate_run
 from .inference import load_finetuned as load_finetuned
 from .inference import load_run as load_run

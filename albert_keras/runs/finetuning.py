@@ -18,19 +18,17 @@ from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     configure_task,
     find_files,
+    fingerprint_rows,
     fit_rate,
     fit_recipe,
-)
-from albert_keras.runs.folder import RunFolder, describe_run, save_report
-from albert_keras.runs.reporting import flatten, note
-from albert_keras.runs.rows import (
-    fingerprint_rows,
     hold_out,
     read_rows,
     report_overlap,
     split_rows,
     warn_of_unknown_pieces,
 )
+from albert_keras.runs.folder import RunFolder, describe_run, save_report
+from albert_keras.runs.reporting import flatten, note
 from albert_keras.runs.training import (
     check_fits,
     check_micro_batches,
@@ -38,7 +36,6 @@ from albert_keras.runs.training import (
     make_trainer,
 )
 from albert_keras.system.files import write_json
-from albert_keras.tasks.finetuning import MANY_EPOCHS
 from albert_keras.training import CollapseGuard, TrainingCollapsedError, get_strategy
 
 # Fewer steps say nothing about a learning rate.
@@ -205,11 +202,6 @@ class FinetuningRun:
         # just after the one before.
         num_epochs = num_steps * self.recipe.batch_size / num_examples
         num_evaluations = min(max(1, round(num_epochs)), MAX_EVALUATIONS)
-        if num_epochs > MANY_EPOCHS and self.config.num_steps is None:
-            note(
-                f"the recipe's {num_steps} steps are {num_epochs:.0f} epochs of these "
-                f"{num_examples} examples: --num-epochs gives fewer"
-            )
         self.trainer = make_trainer(
             self.config,
             self.strategy,

@@ -8,7 +8,6 @@ from albert_keras.compression.early_exit import RULES, ExitRule
 from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
 from albert_keras.options import BATCH_SIZES, Options, Range, check_unused, option
 from albert_keras.presets.hub import known_names
-from albert_keras.runs.rows import DEFAULT_SPLIT
 from albert_keras.runs.training import TrainingOptions, changed_fields
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
@@ -18,6 +17,9 @@ from albert_keras.text.text_files import Decoding
 SWEEP = "sweep"
 
 FROZEN = ("embeddings", "backbone")
+
+# Share of the training rows to hold out, of files that are large enough.
+DEFAULT_SPLIT = 0.1
 
 # Examples of a batch in evaluation and prediction.
 BATCH_SIZE = 32

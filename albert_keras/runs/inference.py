@@ -1,9 +1,17 @@
-"""Evaluation of finished runs and exported models, and prediction with them."""
+"""Finished runs, checkpoints and exported models: predictions, scores, vectors, exits."""
 
 import dataclasses
+import hashlib
+import itertools
+import pathlib
+import shutil
 from typing import Any, NamedTuple
 
-from albert_keras.compression import EarlyExit
+import numpy as np
+
+from albert_keras.checks import check_choice, import_optional, shown
+from albert_keras.compression import EarlyExit, calibrate
+from albert_keras.compression.exit_inference import check_has_exits
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported, load_exported
@@ -15,22 +23,35 @@ from albert_keras.runs.finetuning_config import (
     FinetuningRunConfig,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import task_of_run
+from albert_keras.runs.finetuning_task import read_rows, task_of_run
 from albert_keras.runs.folder import RunFolder, kind_of_run, save_report
 from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining import check_data
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.reporting import note
-from albert_keras.runs.rows import read_rows
+from albert_keras.system.files import (
+    atomic_path,
+    check_replaceable_file,
+    claimed_folder,
+    write_json,
+)
+from albert_keras.system.fingerprints import fingerprint_file
+from albert_keras.system.progress import show_stages
 from albert_keras.tasks import PreparedRows, TextClassificationTask
 from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import check_kind, task_of
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
+from albert_keras.text.tables import read_table
+from albert_keras.text.text_files import read_lines
 from albert_keras.tokenizers import load_tokenizer
 
 DEFAULT_ROW_OPTIONS = RowOptions()
+
+# Texts that are sorted by length, encoded and saved together.
+PART_TEXTS = 8192
+TABLES = (".csv", ".tsv", ".jsonl", ".json")
 
 
 class Predicted(NamedTuple):
@@ -361,3 +382,198 @@ def _exported_task(exported):
         return task
     # The objective that requires the fewest columns.
     return EmbeddingTask(objective="simcse")
+
+
+def embed_file(
+    folder,
+    source,
+    output,
+    *,
+    batch_size=BATCH_SIZE,
+    prompt_name=None,
+    reading=DEFAULT_ROW_OPTIONS,
+):
+    """Writes the vectors of the texts in a file, in their order.
+
+    Texts are sorted into batches of similar length within parts of 8,192 texts, so that
+    memory does not grow with the file. Finished parts are in a hidden folder beside the
+    output, so that the same call resumes. The output is written when all are finished.
+
+    Args:
+        folder: str or path. An embedder, as for `load_run`; or an exported one.
+        source: str or path. A file with a text in each line, or a table: `.csv`, `.tsv`,
+            `.jsonl`.
+        output: str or path. `.npy`, float32 `(num_texts, embedding_dim)`; or `.parquet`,
+            with the columns `text` and `embedding`.
+        batch_size: int. Texts of a batch.
+        prompt_name: str or `None`. See `AlbertTextEmbedder.encode_text`.
+        reading: `RowOptions`: column of the text, by default `text`, and encoding.
+
+    Returns:
+        Dict of `output`, `num_texts` and `embedding_dim`.
+
+    Raises:
+        FileNotFoundError: If there is no such file or model.
+        ValueError: If the model is no embedder, there is no text, or the output's suffix
+            is unknown.
+
+    Example:
+
+    ```python
+    ak.runs.embed_file("runs/embedder", "corpus.txt", "vectors.npy")
+    ```
+    """
+    output = pathlib.Path(output)
+    check_choice("output.suffix", output.suffix, _WRITERS)
+    check_replaceable_file(output)
+    num_texts = sum(1 for _ in _texts(source, reading))
+    if not num_texts:
+        raise ValueError(f"There must be a text to embed. Received: '{source}', empty.")
+    encode = _encoder(folder, batch_size, prompt_name)
+    first = encode([next(_texts(source, reading))])
+    # The first vector identifies the model.
+    content = fingerprint_file(source, whole=True)
+    made_from = repr([content, batch_size, first.tolist(), reading])
+    digest = hashlib.sha256(made_from.encode()).hexdigest()[:16]
+    work = output.with_name(f".{output.name}.parts")
+    files = [work / f"{digest}-{n}.npy" for n in range(-(-num_texts // PART_TEXTS))]
+    with claimed_folder(work), show_stages() as show:
+        texts = _texts(source, reading)
+        for number, file in enumerate(files):
+            part = [*itertools.islice(texts, PART_TEXTS)]
+            if not file.is_file():
+                with atomic_path(file) as temporary:
+                    np.save(temporary, encode(part).astype(np.float32))
+            show("embed", number * PART_TEXTS + len(part), num_texts)
+        shape = num_texts, first.shape[1]
+        with atomic_path(output) as temporary:
+            texts = _texts(source, reading)
+            _WRITERS[output.suffix](temporary, texts, map(np.load, files), shape)
+    shutil.rmtree(work, ignore_errors=True)
+    return {"output": str(output), "num_texts": num_texts, "embedding_dim": shape[1]}
+
+
+def _texts(source, reading):
+    """Yields the texts of a file."""
+    if pathlib.Path(str(source).removesuffix(".gz")).suffix not in TABLES:
+        yield from (line.strip() for line in read_lines(source, reading.decoding))
+        return
+    column = reading.text_column or "text"
+    for number, row in read_table(source, columns=[column], decoding=reading.decoding):
+        if not isinstance(row[column], str):
+            raise ValueError(
+                f"Each row must have a text. Received: '{source}', line {number}, with "
+                f"{column}={shown(row[column])}."
+            )
+        yield row[column]
+
+
+def _encoder(folder, batch_size, prompt_name):
+    """Returns a function from texts to their vectors."""
+    if is_exported(folder):
+        given = {"prompt_name": prompt_name}
+        check_unused(given, given, f"the exported model '{folder}'")
+        exported = load_exported(folder)
+        task = _exported_task(exported)
+
+        def encode(texts):
+            return exported.predict(texts, batch_size)["embedding"]
+
+    else:
+        task, model = load_run(folder)
+        options = {"batch_size": batch_size, "verbose": 0, "prompt_name": prompt_name}
+
+        def encode(texts):
+            return model.encode_text(texts, **options)
+
+    if not isinstance(task, EmbeddingTask):
+        raise ValueError(
+            f"The model must be an embedder. Received: '{folder}', which gives other "
+            "answers. `convert --head text_embedding` makes one from a backbone."
+        )
+    return encode
+
+
+def _write_npy(path, texts, parts, shape):
+    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for part in parts:
+            file.write(part.tobytes())
+
+
+def _write_parquet(path, texts, parts, shape):
+    arrow = import_optional("pyarrow", "parquet")
+    parquet = import_optional("pyarrow.parquet", "parquet")
+    kinds = arrow.string(), arrow.list_(arrow.float32(), shape[1])
+    schema = arrow.schema([*zip(("text", "embedding"), kinds, strict=True)])
+    with parquet.ParquetWriter(path, schema) as writer:
+        for part in parts:
+            rows = [*itertools.islice(texts, len(part))], [*part]
+            columns = [arrow.array(*each) for each in zip(rows, kinds, strict=True)]
+            writer.write_table(arrow.table(columns, schema=schema))
+
+
+_WRITERS = {".npy": _write_npy, ".parquet": _write_parquet}
+
+
+def calibrate_run(
+    folder, data, *, batch_size=BATCH_SIZE, reading=DEFAULT_ROW_OPTIONS, **options
+):
+    """Chooses the exit rule of a finished run, and saves it in the run's model.
+
+    Evaluation, prediction and exports then use it. The results are also in
+    `calibration.json` in the run's folder.
+
+    Args:
+        folder: str or path of a run of `finetune --early-exit`.
+        data: str or path. Rows of the task that the model was not trained on. Labels are
+            not needed.
+        batch_size: int. Examples of a batch.
+        reading: `RowOptions` for files with other columns than the run's.
+        **options: `max_changed` and `confidence`, as for `compression.calibrate`.
+
+    Returns:
+        Dict: `rule`, the fields of the `ExitRule`; its `mean_depth`, `layer_ratio` (all
+        layers divided by the mean depth), `num_changed` (answers that differ from full
+        depth), `bound` (upper bound of their share) and `beats_static_cut`; `num_rows`;
+        `rules`, the fastest rule of each kind; and `static_cut`, the share of changed
+        answers of the model cut at each depth.
+
+    Raises:
+        ValueError: If the run has no exits, or there are too few rows.
+    """
+    task, model = load_finetuned(folder, reading)
+    check_has_exits(model)
+    examples = task.prepare(read_rows(task, data, needs_labels=False)).examples
+    logits = task.example_outputs(model.exit_logits, examples, batch_size)
+    calibration = calibrate(logits, **options)
+    results = {
+        **_described(calibration, calibration.chosen),
+        "num_rows": calibration.num_rows,
+        "rules": {
+            name: _described(calibration, measured)
+            for name, measured in calibration.fastest.items()
+        },
+        "static_cut": {
+            str(depth): share
+            for depth, share in enumerate(calibration.static_shares.tolist(), start=1)
+        },
+    }
+    model.exit_rule = calibration.chosen.rule.to_dict()
+    run = RunFolder(folder)
+    with run.claimed():
+        run.save_model(model, task.tokenizer)
+        write_json(run.path / "calibration.json", results)
+    return results
+
+
+def _described(calibration, measured):
+    return {
+        "rule": measured.rule.to_dict(),
+        "mean_depth": measured.mean_depth,
+        "layer_ratio": len(calibration.static_shares) / measured.mean_depth,
+        "num_changed": measured.num_changed,
+        "bound": measured.bound,
+        "beats_static_cut": calibration.beats_static_cut(measured),
+    }

@@ -14,8 +14,8 @@ from albert_keras.runs import (
     FinetuningRunConfig,
     RowOptions,
     embed_file,
-    embedding,
     export_run,
+    inference,
 )
 from tests.helpers import max_difference
 
@@ -24,7 +24,7 @@ TEXTS = ["A door.", "", "The storm came over the hills. " * 9, "boats", *"éab"]
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(embedding, "PART_TEXTS", 3)
+    monkeypatch.setattr(inference, "PART_TEXTS", 3)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_an_interrupted_command_goes_on(model, source, tmp_path, monkeypatch):
 
 def test_other_texts_are_not_mixed_in(model, embedder, source, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setitem(embedding._WRITERS, ".npy", _fail)
+        patch.setitem(inference._WRITERS, ".npy", _fail)
         with pytest.raises(OSError, match="full"):
             embed_file(model, source, tmp_path / "v.npy")
     source.write_text("\n".join(reversed(TEXTS)), "utf-8")

@@ -9,9 +9,14 @@ import pytest
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.finetuning_task import (
+    fingerprint_rows,
+    hold_out,
+    read_rows,
+    split_rows,
+)
 from albert_keras.runs.folder import CHANGEABLE, RunFolder
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
 from albert_keras.system import fingerprints
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification.reading import LabelledTexts

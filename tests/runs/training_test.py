@@ -4,7 +4,7 @@ import pytest
 
 from albert_keras.config import AlbertConfig
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
+from albert_keras.runs.finetuning_task import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.training import (
     ShapeOptions,
     check_fits,

@@ -29,9 +29,9 @@ from albert_keras.analysis.figures import (
 from albert_keras.checks import check_different
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
+from albert_keras.runs.finetuning_task import read_rows
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.reporting import note
-from albert_keras.runs.rows import read_rows
 from albert_keras.system.files import write_json
 from albert_keras.tasks import PreparedRows
 from albert_keras.tasks.text_classification.task import TextTask
