@@ -89,8 +89,7 @@ def check_json(value, template, file, name="content"):
         for item in value:
             check_json(item, template[0], file, name)
     elif isinstance(template, dict):
-        keys = value if str in template else template
-        for key in keys:
+        for key in value if str in template else template:
             check_json(value.get(key), template.get(str) or template[key], file, key)
 
 

@@ -196,16 +196,7 @@ def _albert(num_layers, num_heads, hidden_dim, vocabulary_size=30000, **others):
     )
 
 
-def _bert(num_layers, num_heads, hidden_dim):
-    return _albert(
-        num_layers,
-        num_heads,
-        hidden_dim,
-        embedding_dim=hidden_dim,
-        sharing="none",
-        dropout=0.1,
-    )
-
+_BERT = {"sharing": "none", "dropout": 0.1}
 
 PRESETS = {
     # Paper table 1. Dropout is 0.1, in xxlarge (section 4.8) and in v2 0. xlarge has 16
@@ -231,9 +222,9 @@ PRESETS = {
         12, 16, 4096, 21128, activation="relu", initializer_range=0.01
     ),
     # The paper's baselines: BERT with the same vocabulary.
-    "bert_base": _bert(12, 12, 768),
-    "bert_large": _bert(24, 16, 1024),
-    "bert_xlarge": _bert(24, 32, 2048),
+    "bert_base": _albert(12, 12, 768, embedding_dim=768, **_BERT),
+    "bert_large": _albert(24, 16, 1024, embedding_dim=1024, **_BERT),
+    "bert_xlarge": _albert(24, 32, 2048, embedding_dim=2048, **_BERT),
     # Sizes of this project: shipped models, quick start and tests. The initializer's
     # range is about 1 / sqrt(width): with 0.02, models as narrow as these need thousands
     # of steps before the sentence-order loss falls.

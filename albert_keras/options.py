@@ -10,10 +10,6 @@ import typing
 
 from albert_keras.checks import check_choice, is_number, shown
 
-# The largest seed of NumPy and Keras.
-MAX_SEED = 2**32 - 1
-# Twice the largest batch in the paper on LAMB, which trains BERT.
-MAX_BATCH_SIZE = 2**16
 MAX_STEPS = 10**9
 
 
@@ -56,8 +52,10 @@ class Range:
         return " and ".join(rules)
 
 
-SEEDS, STEPS = Range(0, MAX_SEED), Range(1, MAX_STEPS)
-BATCH_SIZES = Range(1, MAX_BATCH_SIZE)
+# Seeds of NumPy and Keras.
+SEEDS, STEPS = Range(0, 2**32 - 1), Range(1, MAX_STEPS)
+# At most twice the largest batch in the paper on LAMB, which trains BERT.
+BATCH_SIZES = Range(1, 2**16)
 
 
 def option(
@@ -66,7 +64,6 @@ def option(
     within=Range(),
     *,
     choices=None,
-    words=(),
     members=None,
 ):
     """Returns a dataclass field from which the command line derives its flag.
@@ -77,7 +74,6 @@ def option(
         within: `Range` of a number. An int or float must always be finite and of its
             type.
         choices: Iterable of the allowed values, or `None`.
-        words: Tuple of str that are allowed instead of a number.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty. These are its possible entries, each with its own flag.
     """
@@ -85,7 +81,6 @@ def option(
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
         "range": within,
-        "words": words,
         "members": members,
     }
     if members is not None:
@@ -174,8 +169,7 @@ def check_fields(instance):
 def check_value(field, value):
     """Checks a value of a field that is declared by `option`; see `check_fields`."""
     kinds = typing.get_args(field.type) or (field.type,)
-    is_word = isinstance(value, str) and value in field.metadata["words"]
-    if is_word or (value is None and type(None) in kinds):
+    if value is None and type(None) in kinds:
         return
     name, kind, range = field.name, kinds[0], field.metadata["range"]
     if field.metadata["choices"] is not None:
@@ -186,7 +180,6 @@ def check_value(field, value):
         if not (has_type and value in range):
             rule = "an integer" if kind is int else "a finite number"
             rule += f", {range}" if str(range) else ""
-            rule = " or ".join([rule, *map(repr, field.metadata["words"])])
             raise ValueError(
                 f"`{name}` must be {rule}. Received: {name}={shown(value)}."
             )

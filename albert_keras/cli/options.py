@@ -76,7 +76,8 @@ def _add_flag(container, field, default, **options):
         options["nargs"] = "+"
     else:
         options |= {
-            "type": _parser_of(field),
+            # argparse checks choices.
+            "type": kind if metadata["choices"] else _parser_of(field),
             "choices": metadata["choices"],
             "metavar": METAVARS.get(kind),
         }
@@ -132,10 +133,7 @@ def _parser_of(field):
     kind = kind_of(field)
 
     def parse(text):
-        value = text if text in field.metadata["words"] else kind(text)
-        if field.metadata["choices"] is not None:
-            # argparse checks them.
-            return value
+        value = kind(text)
         try:
             check_value(field, value)
         except ValueError as error:

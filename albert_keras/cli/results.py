@@ -11,7 +11,10 @@ from albert_keras.system.progress import format_value
 
 
 def print_results(title, results, as_json):
-    """Prints results, a dict of JSON values, on standard output. None prints nothing."""
+    """Prints results, a dict of JSON values, on standard output.
+
+    None, the result in workers other than the chief, prints nothing.
+    """
     if results is None:
         return
     if as_json:
@@ -31,11 +34,9 @@ def print_results(title, results, as_json):
 
 def train(title, run, arguments):
     """Trains a run, or with `--dry-run` measures some steps, and prints the results."""
-    if not arguments.dry_run:
-        print_results(title, run.fit(), arguments.json)
-        return
-    # None in workers other than the chief, which print nothing.
-    results = run.dry_run()
-    if results is not None:
+    if arguments.dry_run:
         note("dry run: nothing is trained or written")
-        print_results("dry run", results, arguments.json)
+        title, results = "dry run", run.dry_run()
+    else:
+        results = run.fit()
+    print_results(title, results, arguments.json)

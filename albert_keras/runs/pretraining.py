@@ -348,16 +348,13 @@ class RepeatedPositions(keras.callbacks.Callback):
         self.current_length = current_length
 
     def on_test_begin(self, logs=None):
-        self._repeat()
-
-    def on_epoch_end(self, epoch, logs=None):
-        # For runs without held-out data.
-        self._repeat()
-
-    def _repeat(self):
         sync_variables(self.model)
         trained = keras.ops.convert_to_numpy(self.table)[: self.current_length()]
         self.table.assign(np.resize(trained, self.table.shape))
+
+    def on_epoch_end(self, epoch, logs=None):
+        # For runs without held-out data.
+        self.on_test_begin()
 
 
 def _check(phases, config, examples, shape):
@@ -502,8 +499,7 @@ def find_data(config, tokenizer, strategy):
             f"see. Received: text and {strategy.num_workers} workers."
         )
     folder = data_folder(config)
-    holds_out = not config.validation_data
-    config.prepare(config.text, tokenizer, folder, holds_out=holds_out)
+    config.prepare(config.text, tokenizer, folder, holds_out=not config.validation_data)
     return folder
 
 
