@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from albert_keras.options import Options, Range, check_unused, kind_of, option
+from albert_keras.options import Options, Range, check_unused, option
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,12 +47,6 @@ def test_dict_and_back_ignores_unknown_fields():
 def test_fields_are_documented():
     assert Small.__doc__.startswith("A configuration.")
     assert "    rate: how fast." in Small.__doc__
-
-
-def test_kinds_of_values():
-    fields = Small.__dataclass_fields__
-    kinds = [kind_of(fields[name]) for name in ("size", "rate", "files", "extras")]
-    assert kinds == [int, float, tuple, Mapping]
 
 
 def test_options_without_effect_are_refused():

@@ -59,9 +59,8 @@ def test_layout(names, slant):
 
 def test_the_matrix_of_scikit_learn():
     counts = sklearn.metrics.confusion_matrix([0, 1, 1, 2, 2, 2], [0, 1, 2, 2, 2, 0])
-    texts = texts_of(
-        plot_confusion_matrix({"labels": NAMES, "confusion_matrix": counts})
-    )
+    figure = plot_confusion_matrix({"labels": NAMES, "confusion_matrix": counts})
+    texts = texts_of(figure)
     assert {"0", "1", "2", "Confusion matrix\naccuracy 66.7% of 6 examples"} <= texts
 
 

@@ -104,54 +104,7 @@ def test_what_is_not_counted_is_refused(changes, length, part):
         multiply_adds(make_config(**changes), length)
 
 
-def test_layout(tmp_path):
-    pytest.importorskip("matplotlib")
-    config = AlbertConfig.from_preset("albert_xxlarge_v2")
-    figure = plot_operations(operation_table(config, 512), tmp_path / "a.svg")
-    check_layout(figure)
-    assert {"mlm head", "feed forward", "training, 7,580 × 10⁹"} <= texts_of(figure)
-
-
-# === Parameter counts: the published table, and the built models ===
-
-
-# One attention and one feed-forward sub-layer; backbones by sharing (all, attention,
-# ffn, none); MLM head, SOP head; the pretraining model with all shared.
-PUBLISHED = {
-    "albert_base_v2": (
-        (2_363_904, 4_723_968),
-        (11_683_584, 63_647_232, 37_686_528, 89_650_176),
-        (128_688, 1_538, 11_813_810),
-    ),
-    "albert_large_v2": (
-        (4_200_448, 8_395_776),
-        (17_683_968, 210_786_816, 114_294_272, 307_397_120),
-        (161_456, 2_050, 17_847_474),
-    ),
-    "albert_xlarge_v2": (
-        (16_789_504, 33_568_768),
-        (58_724_864, 830_806_528, 444_883_456, 1_216_965_120),
-        (292_528, 4_098, 59_021_490),
-    ),
-    "albert_xxlarge_v2": (
-        (67_133_440, 134_246_400),
-        (222_595_584, 1_699_305_984, 961_063_424, 2_437_773_824),
-        (554_672, 8_194, 223_158_450),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_sizes_by_sharing(name):
-    sub_layers, backbones, heads = PUBLISHED[name]
-    table = parameter_table(AlbertConfig.from_preset(name))
-    assert (table["attention"], table["feed_forward"]) == sub_layers
-    received = [
-        count_parameters(AlbertConfig.from_preset(name, sharing=sharing))
-        for sharing in ("all", "attention", "ffn", "none")
-    ]
-    assert tuple(received) == backbones
-    assert (table["mlm_head"], table["sop_head"], sum(table.values())) == heads
+# === Parameter counts: those of built models ===
 
 
 def count_built_parameters(config):
@@ -214,14 +167,19 @@ def test_groups_are_built_as_counted(num_layers, num_groups, sharing):
     assert count_built_parameters(config)[0] == parameter_table(config)
 
 
-def test_plot_has_the_parts_and_their_sum(tmp_path):
+def test_plots_have_the_parts_and_their_sum(tmp_path):
     pytest.importorskip("matplotlib")
-    table = parameter_table(AlbertConfig.from_preset("albert_xxlarge_v2"))
-    figure = plot_parameters({**table, "backbone": 1}, tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
-    check_layout(figure)
+    config = AlbertConfig.from_preset("albert_xxlarge_v2")
+    table = {**parameter_table(config), "backbone": 1}
     title = "222,595,584 parameters without the heads (hatched)"
-    assert {title, "feed forward", "134,246,400"} <= texts_of(figure)
+    for plot, results, texts in (
+        (plot_parameters, table, {title, "feed forward", "134,246,400"}),
+        (plot_operations, operation_table(config, 512), {"training, 7,580 × 10⁹"}),
+    ):
+        figure = plot(results, tmp_path / "a.svg")
+        check_layout(figure)
+        assert {"mlm head", *texts} <= texts_of(figure)
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
 # === Distance and angle of each layer's input and output ===
@@ -254,22 +212,3 @@ def test_real_tokens_count_once_each():
     assert received["num_tokens"] == 26
     assert received["l2_distance"] == pytest.approx(distances.mean(axis=1), abs=1e-4)
     assert received["angle"] == pytest.approx(angles.mean(axis=1), abs=1e-2)
-
-
-def test_known_angles():
-    """Without weights but for the embedding's projection, layers only normalize.
-
-    The states are one vector a then, and after the first layer their normalization.
-    """
-    config = make_config(hidden_dim=4, num_heads=2, layer_norm_epsilon=1e-12)
-    backbone = AlbertBackbone(**config.to_dict())
-    backbone.set_weights([0 * weight for weight in backbone.get_weights()])
-    for encoder in dict.fromkeys(backbone.encoders):
-        for sub_layer in (encoder.attention, encoder.feed_forward):
-            sub_layer.normalization.gamma.assign([1.0] * 4)
-    # Of mean 1 and deviation 2: normalized it is (-1, -1, 1, 1).
-    backbone.embedding.projection.bias.assign([-1.0, -1.0, 3.0, 3.0])
-    received = layer_similarity(backbone, make_examples((5, 7)))
-    # (0, 0, 2, 2) apart; and the cosine is 8 / (2 sqrt(20)).
-    assert received["l2_distance"] == pytest.approx([8**0.5, 0, 0], abs=1e-6)
-    assert received["angle"] == pytest.approx([26.565051, 0, 0], abs=1e-4)

@@ -19,50 +19,16 @@ from albert_keras.cli.predict import as_line, given_texts
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from albert_keras.text.tables import read_table
-from tests.cli.conftest import write_sample
 
-LENGTH = 32
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("commands")
+FINETUNE = ["finetune", "--task", "text-classification", "--checkpoint"]
+FINETUNE += ["albert_nano_en", "--num-steps", 2, "--sequence-length", 31]
+FINETUNE += ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
 
 
 @pytest.fixture(scope="module")
-def corpus(folder):
-    """A file of the sample's first 83 documents."""
-    return write_sample(folder / "corpus.txt", 83)
-
-
-@pytest.fixture(scope="module")
-def records(folder, corpus, vocabulary, run_apart):
-    path = folder / "records"
-    words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", path]
-    options = ["--sequence-length", LENGTH, "--format", "tfrecord", "--num-shards", 2]
-    options += ["--dupe-factor", 1]
-    options += ["--validation-split", 0.1]
-    run_apart(*words, *options, "--workers", 1)
-    return path
-
-
-@pytest.fixture(scope="module")
-def pretraining(folder, vocabulary, records, run_apart):
-    path = folder / "pretraining"
-    words = ["pretrain", "--data", records, "--tokenizer", vocabulary, "--run", path]
-    options = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
-    steps = ["--num-steps", 3, "--batch-size", 8, "--steps-per-evaluation", 2]
-    run_apart(*words, *options, *steps)
-    return path
-
-
-@pytest.fixture(scope="module")
-def reviews(folder, pretraining, run_apart):
-    path = folder / "reviews"
-    words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
-    data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
-    options = ["--run", path, "--num-steps", 2, "--sequence-length", LENGTH - 1]
-    run_apart(*words, *data, *options)
+def reviews(tmp_path_factory, run_apart):
+    path = tmp_path_factory.mktemp("commands") / "reviews"
+    run_apart(*FINETUNE, "--run", path)
     return path
 
 
@@ -113,11 +79,8 @@ def test_a_run_is_converted_with_its_tokenizer_and_labels(reviews, tmp_path, run
 
 
 @pytest.mark.slow
-def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path, run_apart):
-    words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
-    data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
-    options = ["--run", tmp_path / "run", "--num-steps", 2, "--sequence-length", 23]
-    command = [*words, *data, *options, "--strategy", "mirrored", "--json"]
+def test_finetune_on_two_devices_with_held_out_rows(tmp_path, run_apart):
+    command = [*FINETUNE, "--run", tmp_path, "--strategy", "mirrored", "--json"]
     assert json.loads(run_apart(*command, num_devices=2))["num_examples"] == 100
 
 
@@ -148,14 +111,6 @@ def test_predict_from_standard_input(reviews, tmp_path, capsys, monkeypatch, fai
     assert "UTF-8. Received: '-', which is not at byte 3" in fail(*model)
     give(b"")
     assert "on standard input" in fail(*model)
-
-
-def test_analyze_parameters(call, run_apart):
-    words = ["analyze", "parameters", "--preset", "albert_xxlarge_v2"]
-    table = json.loads(run_apart(*words, "--json"))
-    assert table["backbone"] == 222_595_584
-    small = call("analyze", "parameters", "--hidden-dim", 256, "--num-layers", 4)
-    assert small["pooler"] == 256 * 257
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -195,14 +150,6 @@ def test_every_number_has_a_range(name):
             with pytest.raises((ValueError, argparse.ArgumentTypeError)):
                 action.type(text)
     assert numbers
-
-
-def test_names_of_many_choices_stand_once_in_the_help(capsys):
-    with pytest.raises(SystemExit):
-        main(["finetune", "--help"])
-    text = capsys.readouterr().out
-    assert text.count("chnsenticorp") == 1
-    assert text.splitlines()[0].startswith("usage: albert-keras finetune --task NAME")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +225,6 @@ ABSENT = [
         "'a'",
     ),
     (["predict", "no_run", "a text"], "'no_run', which does not exist"),
-    (["evaluate", "no_run", "--data", "a.csv"], "'no_run', which does not exist"),
     (["distill", "--teacher", "no_run", "--run", "b"], "'no_run', which does not"),
 ]
 
@@ -288,16 +234,13 @@ WRONG_USAGE = [
     (["finetun"], "invalid choice: 'finetun' (like finetune?)"),
     (["finetune", "--task", "sst2"], "invalid choice: 'sst2' (like sst-2?)"),
     (["--nonsense", "finetune"], "unknown arguments: --nonsense"),
-    (["evaluate", "run"], "required: --data"),
     (["predict", "run", "--batch", "3"], "unknown arguments: --batch 3"),
     (["prepare-data", "a", "--tokeniser=b"], "required: --output, --tokenizer"),
-    (["export", "run", "--output", "a", "--inputs", "id"], "invalid choice: 'id'"),
     (["train-vocabulary", "a", "--seed", "b"], "invalid int value: 'b'"),
     (["finetune", "--batch-size", "0"], "`batch_size` must be an integer, 1 to 65536"),
     (["pretrain", "--text", "a", "--data", "b"], "not allowed with argument"),
     (["analyze", "parameters", "--hidden-dims", "3"], "(like --hidden-dim?)"),
     (["convert", "", "--output", "a"], "`checkpoint` must not be empty"),
-    (["export", "a", "--output", ""], "`output` must not be empty"),
 ]
 
 

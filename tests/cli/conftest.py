@@ -19,6 +19,11 @@ def write_sample(path, num_documents):
     return path
 
 
+def content(folder):
+    """Returns the bytes of each file in a folder."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
 @pytest.fixture
 def call(capsys):
     """Runs a command that must succeed; returns its JSON."""

@@ -11,6 +11,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
+from tests.cli.conftest import content
 from tests.forked_processes import forked_processes, run_command
 from tests.processes import wait_until
 
@@ -47,10 +48,6 @@ def command(corpus, vocabulary, folder):
     options += ["--sequence-length", 128]
     options += ["--validation-split", 0]
     return [str(word) for word in [*words, *options, "--num-shards", NUM_SHARDS]]
-
-
-def content(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.pretraining.token_store import read_description
-from tests.cli.conftest import write_sample
+from tests.cli.conftest import content, write_sample
 from tests.forked_processes import forked_processes, run_command
 
 LENGTH = 47
@@ -22,10 +22,6 @@ def command(vocabulary, output, *words, source=sample.CORPUS):
     words += ["--validation-split", 0]
     words = ["prepare-data", source, *words]
     return [str(word) for word in [*words, "--output", output]]
-
-
-def content(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.fixture(scope="module")

@@ -2,45 +2,36 @@
 
 import pytest
 
-from albert_keras import cli, converters
-from albert_keras.models import AlbertBackbone
-from albert_keras.tokenizers import load_tokenizer
-from tests.helpers import make_config
+from albert_keras import cli
+
+MODEL = "albert_nano_en"
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory, vocabulary):
-    """The folder of a tiny model with the sample's vocabulary."""
-    path = tmp_path_factory.mktemp("models") / "tiny"
-    tokenizer = load_tokenizer(vocabulary)
-    size = {"vocabulary_size": tokenizer.vocabulary_size(), "num_layers": 2}
-    config = make_config(**size)
-    backbone = AlbertBackbone(**config.to_dict())
-    converters.save_checkpoint(backbone, path, tokenizer=tokenizer)
-    return path
-
-
-def test_similarity(model, call, fail, tmp_path):
+def test_similarity(call, fail, tmp_path):
     pytest.importorskip("matplotlib")
-    files = ["--plot", tmp_path / "a.png"]
-    results = call("analyze", "similarity", model, "--num-texts", 3, *files)
+    words = [MODEL, "--num-texts", 3, "--sequence-length", 19]
+    results = call("analyze", "similarity", *words, "--plot", tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 0
     assert results["num_texts"] == 3
     trained, random = results["models"]
-    assert trained["name"].endswith("/tiny")
+    assert trained["name"] == MODEL
     assert (trained["is_random"], random["is_random"]) == (False, True)
     # Three texts that fill the rows.
     assert trained["num_tokens"] == random["num_tokens"] == 3 * 19
-    assert len(trained["angle"]) == 2
+    assert len(trained["angle"]) == 3
     assert trained["l2_distance"] != random["l2_distance"]
-    line = fail("analyze", "similarity", model, model)
+    line = fail("analyze", "similarity", MODEL, MODEL)
     assert "must have different names" in line
     assert "needs a model or more" in fail("analyze", "similarity")
-    assert "needs no model, but a shape" in fail("analyze", "flops", model)
+    assert "needs no model, but a shape" in fail("analyze", "flops", MODEL)
 
 
-def test_flops_and_comparison(call, tmp_path, capsys):
+def test_sizes_and_comparison(call, tmp_path, capsys):
     pytest.importorskip("matplotlib")
+    table = call("analyze", "parameters", "--preset", "albert_xxlarge_v2")
+    assert table["backbone"] == 222_595_584
+    small = call("analyze", "parameters", "--hidden-dim", 256, "--num-layers", 4)
+    assert small["pooler"] == 256 * 257
     shape = ["flops", "--preset", "bert_base", "--sequence-length", 77]
     results = call("analyze", *shape, "--plot", tmp_path / "a.svg")
     assert results["num_predictions"] == 12

@@ -71,14 +71,9 @@ def _check_calibrated_file(run, rows, call):
     pytest.importorskip("ai_edge_litert.interpreter")
     # All exits begin with the head of the last, so that they agree on most rows.
     task, model = load_run(run)
-    model.exit_heads.set_weights(
-        [
-            np.broadcast_to(value, variable.shape)
-            for value, variable in zip(
-                model.output_dense.get_weights(), model.exit_heads.weights, strict=True
-            )
-        ]
-    )
+    pairs = zip(model.exit_heads.weights, model.output_dense.weights, strict=True)
+    for variable, value in pairs:
+        variable.assign(np.broadcast_to(value, variable.shape))
     RunFolder(run).save_model(model, task.tokenizer)
     file = run / "int8.tflite"
     texts = [f"text {number}" for number in range(40)]

@@ -25,6 +25,12 @@ __all__ = ["call", "fail", "vocabulary"]
 LENGTH = 29
 
 
+def newest_step(run):
+    """Returns the step of a run's newest checkpoint, or 0."""
+    files = (run / "checkpoints").glob("step-*.npz")
+    return max((int(file.stem[-8:]) for file in files), default=0)
+
+
 @pytest.fixture(scope="session")
 def text(tmp_path_factory):
     """A file of the sample's first 151 documents."""

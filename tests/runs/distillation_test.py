@@ -124,28 +124,33 @@ TAUGHT = {
 }
 
 
-def student(**options):
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            {},
+            {
+                **{"task": "sst-2", "task_options": {"long_texts": "tail"}},
+                **{"encoding": "cp1252", "train": "a.tsv", "validation": "b.tsv"},
+                **{"num_epochs": 5, "learning_rate": 1e-3, "seed": 0},
+                **{"checkpoint": "teacher", "num_layers": 3},
+            },
+        ),
+        (
+            {
+                "num_steps": 9,
+                "data": "folder",
+                "checkpoint": "a",
+                "learning_rate": 2e-3,
+            },
+            {"num_epochs": None, "train": None, "validation": None, "num_layers": None},
+        ),
+    ],
+)
+def test_what_is_not_given_is_the_teachers(options, expected):
     config = DistillationRunConfig(run="student", teacher="teacher", **options)
-    return config.of_task({"config": TAUGHT}, num_layers=7)
-
-
-def test_what_is_not_given_is_the_teachers():
-    config = student()
-    of_task = config.task, config.task_options, config.encoding
-    assert of_task == ("sst-2", {"long_texts": "tail"}, "cp1252")
-    assert (config.train, config.validation) == ("a.tsv", "b.tsv")
-    assert (config.num_epochs, config.learning_rate, config.seed) == (5, 1e-3, 0)
-    assert (config.checkpoint, config.num_layers) == ("teacher", 3)
-
-
-def test_what_is_given_stays():
-    config = student(
-        num_steps=9, data="folder", checkpoint="narrow", learning_rate=2e-3
-    )
-    assert (config.num_steps, config.num_epochs) == (9, None)
-    assert (config.data, config.train, config.validation) == ("folder", None, None)
-    assert (config.checkpoint, config.num_layers) == ("narrow", None)
-    assert config.learning_rate == 2e-3
+    config = config.of_task({"config": TAUGHT}, num_layers=7).to_dict()
+    assert config == {**config, **options, **expected}
 
 
 # === Students of pretrained teachers: their first weights, and what is kept ===

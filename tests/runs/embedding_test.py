@@ -103,15 +103,6 @@ def _fail(*arguments):
     raise OSError("full")
 
 
-def test_an_exported_model_gives_the_vectors(embedder, source, tmp_path):
-    exported = ak.export_tflite(embedder, tmp_path / "model.tflite").path
-    embed_file(exported, source, tmp_path / "v.npy")
-    expected = embedder.encode_text(TEXTS)
-    assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
-    with pytest.raises(ValueError, match="exported model .*prompt_name='query'"):
-        embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
-
-
 @pytest.fixture
 def search_data(tmp_path):
     """A data set of search in the layout of BEIR."""
@@ -129,12 +120,17 @@ def search_data(tmp_path):
 @pytest.mark.parametrize(
     ("format", "inputs"), [("saved_model", "text"), ("tflite", "ids"), ("onnx", "ids")]
 )
-def test_an_exported_model_has_the_scores_of_the_run(
-    format, inputs, model, search_data, tmp_path, call, fail
+def test_an_exported_model_has_the_vectors_and_scores_of_the_run(
+    format, inputs, model, embedder, source, search_data, tmp_path, call, fail
 ):
     pytest.importorskip("onnxruntime")
     exported = tmp_path / ("model.tflite" if format == "tflite" else "model")
     export_run(model, exported, format, inputs=inputs)
+    embed_file(exported, source, tmp_path / "v.npy")
+    expected = embedder.encode_text(TEXTS)
+    assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
+    with pytest.raises(ValueError, match="exported model .*prompt_name='query'"):
+        embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
     rows = "".join(f"{text} now\t{text}\t{n}\n" for n, text in enumerate(TEXTS) if text)
     (tmp_path / "pairs.tsv").write_text(f"text\ttext_pair\tlabel\n{rows}", "utf-8")
     for data, names in (

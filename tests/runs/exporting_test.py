@@ -22,12 +22,6 @@ from tests.helpers import max_difference
 from tools.verify_conversion import random_inputs
 
 
-def served(path, inputs):
-    """Returns the outputs of a SavedModel for a dict of arrays."""
-    signature = tf.saved_model.load(str(path)).signatures["serving_default"]
-    return signature(**{name: tf.constant(value) for name, value in inputs.items()})
-
-
 @pytest.mark.slow
 def test_a_tagger_of_mixed_precision(finish, tmp_path):
     folder, model = finish("tagging", "mixed_bfloat16")
@@ -36,7 +30,8 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
     sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
     assert results["bytes"] == sum(sizes)
     inputs = random_inputs(model, seed=3)
-    outputs = served(path, inputs)
+    served = tf.saved_model.load(str(path)).signatures["serving_default"]
+    outputs = served(**{name: tf.constant(value) for name, value in inputs.items()})
     # bfloat16 has 8 bits.
     assert max_difference(outputs["logits"], model(inputs)) < 0.05
     best = outputs["logits"].numpy().argmax(-1)

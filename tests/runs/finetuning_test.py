@@ -193,7 +193,6 @@ IMDB = f"--task imdb --train {sample.REVIEWS_TRAIN}"
     [
         ("--task sst-2", "Received: --data None"),
         ("--task sst-2 --data {folder}", "--data, a folder with train.tsv"),
-        ("--task multiple-choice --data {folder}", "with train.jsonl"),
         ("--task sst-2 --data {folder}x --train x", "which does not exist"),
         ("--task cmrc2018 --data tfds", "data set in TFDS"),
         ("--task sst-2 --train x --class-weights a=b", "Received: a=b"),

@@ -56,34 +56,22 @@ def test_a_run_scores_as_it_reported_on_a_table_of_other_columns(
     assert report["scores"] == evaluated
 
 
-@pytest.fixture(scope="module")
-def predicted(config, scores, tmp_path_factory):
-    """Predictions for texts, and the file with them."""
-    file = tmp_path_factory.mktemp("predicted") / "out.jsonl"
-    return predict_with_run(config.run, TEXTS, output=file), file
-
-
 @pytest.mark.slow
-def test_predictions_of_texts_and_rows(config, predicted, rows, capsys):
-    predicted, file = predicted
+def test_predictions_of_texts_and_rows(config, scores, rows, tmp_path, capsys):
+    capsys.readouterr()
+    file = tmp_path / "out.jsonl"
+    predicted = predict_with_run(config.run, TEXTS, output=file)
     assert [row["text"] for row in predicted] == TEXTS
     lines = file.read_text().splitlines()
     assert [json.loads(line) for line in lines] == predicted
     assert capsys.readouterr().err == ""
+    run = load_run(config.run)
+    assert run.predict(TEXTS) == predicted
+    assert ak.AlbertTextClassifier.from_preset(config.run).labels == run.model.labels
     predict_with_run(config.run, [*TEXTS, "very long " * 50])
     assert "25.0% of the rows fill 19 tokens or were cut" in capsys.readouterr().err
     of_rows = predict_with_run(config.run, data=rows)
     np.testing.assert_allclose(of_rows[3]["logits"], predicted[0]["logits"], atol=1e-5)
-
-
-@pytest.mark.slow
-def test_a_loaded_run_predicts(config, predicted):
-    run = load_run(config.run)
-    assert run.predict(TEXTS) == predicted[0]
-    # The model alone has the same labels and texts cut in the same way, where that is
-    # the beginning.
-    alone = ak.AlbertTextClassifier.from_preset(config.run)
-    assert alone.labels == run.model.labels
 
 
 @pytest.mark.slow
@@ -114,15 +102,11 @@ def test_a_checkpoint_reads_files_as_they_are_described(base, tmp_path):
         load_run(base, reading)
     task = load_run(base, RowOptions(encoding="cp1252")).task
     assert task.decoding.encoding == "cp1252"
+    ak.AlbertBackbone.from_preset(base).save_to_preset(str(tmp_path / "backbone"))
+    with pytest.raises(ValueError, match="must have a head to predict with"):
+        load_run(tmp_path / "backbone")
     with pytest.raises(ValueError, match="must end in .jsonl.*out.xlsx"):
         predict_with_run(base, ["no mask, which is checked later"], output="out.xlsx")
-
-
-@pytest.mark.slow
-def test_a_backbone_predicts_nothing(base, tmp_path):
-    ak.AlbertBackbone.from_preset(base).save_to_preset(str(tmp_path))
-    with pytest.raises(ValueError, match="must have a head to predict with"):
-        load_run(tmp_path)
 
 
 def test_a_published_classifier_reads_pairs_from_tables(fixtures, tmp_path):

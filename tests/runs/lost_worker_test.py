@@ -5,23 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.cli import main
-from tests.cli.conftest import write_sample
 from tests.clusters import worker_environments
 from tests.forked_processes import forked_processes, run_command
 from tests.processes import wait_until
+from tests.runs.conftest import newest_step
 
 NUM_STEPS, STEPS_PER_CHECKPOINT = 24, 4
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory, vocabulary):
-    folder = tmp_path_factory.mktemp("data")
-    text = write_sample(folder / "corpus.txt", 29)
-    words = ["prepare-data", text, "--tokenizer", vocabulary, "--validation-split", 0]
-    words += ["--output", folder / "records", "--sequence-length", 19]
-    assert main([*map(str, words), "--num-shards", "1", "--format", "tfrecord"]) == 0
-    return folder / "records"
+def data(prepare):
+    return prepare(19, "--format", "tfrecord", "--dupe-factor", 1)
 
 
 @pytest.fixture
@@ -40,12 +34,6 @@ def start_workers(data, vocabulary, tmp_path):
             return [start(run_command, *words, **each) for each in environments]
 
         yield start_all
-
-
-def newest_step(run):
-    """Returns the step of the newest checkpoint, or 0."""
-    files = (run / "checkpoints").glob("step-*.npz")
-    return max((int(file.stem[-8:]) for file in files), default=0)
 
 
 def logged_steps(run):

@@ -1,6 +1,5 @@
 """Files of predictions in each format."""
 
-import csv
 import dataclasses
 import json
 
@@ -117,7 +116,6 @@ def test_no_rows_and_a_lone_carriage_return(tmp_path, suffix):
     assert path.read_bytes() == b""
     write_predictions(path, task, PreparedRows(["one\rtwo"], None), [[]])
     if suffix == ".csv":
-        with path.open(newline="", encoding="utf-8") as file:
-            assert [*csv.reader(file)][1] == ["one\rtwo", ""]
+        assert path.read_bytes().endswith(b'\n"one\rtwo",""\n')
     else:
         assert b"\r" not in path.read_bytes()

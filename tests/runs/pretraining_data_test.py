@@ -52,9 +52,7 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
     ("kind", "changes", "received"),
     [
         ("records", {"masking": "token", "masked_rate": 0.2}, "masked_rate, masking"),
-        ("records", {"favor_shorter": False}, "favor_shorter"),
         ("tokens", {"dupe_factor": 3, "masking": "token"}, "dupe_fac"),
-        ("tokens", {"num_shards": 5}, "num_shards"),
         ("tokens", {"word_segmenter": "jieba"}, "word_segmenter"),
     ],
 )

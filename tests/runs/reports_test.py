@@ -105,14 +105,10 @@ def make_run_class(collapsing):
     return FakeRun
 
 
-def config(run):
-    return FinetuningRunConfig(
-        task="sst-2", checkpoint="a", run=str(run), seed=3, seeds=3
-    )
-
-
 def test_collapsed_seeds_are_left_out_of_the_summary(tmp_path):
-    results = fit_seeds(config(tmp_path), make_run_class({4}))
+    options = {"task": "sst-2", "checkpoint": "a", "seed": 3, "seeds": 3}
+    config = FinetuningRunConfig(run=str(tmp_path), **options)
+    results = fit_seeds(config, make_run_class({4}))
     assert (results["seeds"], results["collapsed_seeds"]) == (3, 1)
     assert results["median"] == {"accuracy": 0.5}
     assert results["spread"] == {"accuracy": 0.25}
@@ -120,8 +116,6 @@ def test_collapsed_seeds_are_left_out_of_the_summary(tmp_path):
     assert list(results["runs"]) == folders
     assert results["runs"][folders[1]] == {"collapsed": "Seed 4 is constant."}
     assert json.loads((tmp_path / "seeds.json").read_text()) == results
-
-
-def test_where_all_seeds_collapse_there_is_nothing_to_summarize(tmp_path):
+    # If all collapse, there is nothing to summarize.
     with pytest.raises(TrainingCollapsedError, match="Seed 5"):
-        fit_seeds(config(tmp_path), make_run_class({3, 4, 5}))
+        fit_seeds(config, make_run_class({3, 4, 5}))

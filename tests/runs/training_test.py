@@ -1,5 +1,7 @@
 """Checks that training runs share, shapes, and warnings about rows."""
 
+import types
+
 import pytest
 
 from albert_keras.config import AlbertConfig
@@ -16,11 +18,6 @@ from albert_keras.tokenizers import load_tokenizer
 from albert_keras.training import get_strategy
 
 
-class FakeTokenizer:
-    def vocabulary_size(self):
-        return 61
-
-
 @pytest.mark.parametrize(
     ("vocabulary_size", "sequence_length", "message"),
     [(61, 30, "sequence_length=30, max_sequence_length=29"), (59, 29, "61 .* 59")],
@@ -29,8 +26,9 @@ def test_what_does_not_fit_a_model(vocabulary_size, sequence_length, message):
     shape = AlbertConfig.from_preset(
         "albert_test", vocabulary_size=vocabulary_size, max_sequence_length=29
     )
+    tokenizer = types.SimpleNamespace(vocabulary_size=lambda: 61)
     with pytest.raises(ValueError, match=message):
-        check_fits(FakeTokenizer(), shape, sequence_length)
+        check_fits(tokenizer, shape, sequence_length)
 
 
 def test_each_device_has_an_example_for_each_micro_batch():
@@ -48,7 +46,6 @@ def test_each_device_has_an_example_for_each_micro_batch():
     [
         ({}, 12, 3072),
         ({"hidden_dim": 192}, 3, 768),
-        ({"hidden_dim": 40, "num_heads": 5}, 5, 160),
         ({"hidden_dim": 48, "intermediate_dim": 31, "num_heads": 2}, 2, 31),
     ],
 )
