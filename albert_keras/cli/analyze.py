@@ -65,10 +65,8 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    subject, options = (
-        SUBJECTS[arguments.subject],
-        config_from(arguments, AnalyzeOptions),
-    )
+    subject = SUBJECTS[arguments.subject]
+    options = config_from(arguments, AnalyzeOptions)
     of_models = subject.tabulate is not None
     if bool(arguments.models) != of_models:
         rule = "a model or more" if of_models else "no model, but a shape"
