@@ -64,6 +64,7 @@ def option(
     within=Range(),
     *,
     choices=None,
+    words=(),
     members=None,
 ):
     """Returns a dataclass field from which the command line derives its flag.
@@ -74,6 +75,7 @@ def option(
         within: `Range` of a number. An int or float must always be finite and of its
             type.
         choices: Iterable of the allowed values, or `None`.
+        words: Tuple of str that are allowed instead of a number.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty. These are its possible entries, each with its own flag.
     """
@@ -81,6 +83,7 @@ def option(
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
         "range": within,
+        "words": words,
         "members": members,
     }
     if members is not None:
@@ -169,7 +172,8 @@ def check_fields(instance):
 def check_value(field, value):
     """Checks a value of a field that is declared by `option`; see `check_fields`."""
     kinds = typing.get_args(field.type) or (field.type,)
-    if value is None and type(None) in kinds:
+    is_word = isinstance(value, str) and value in field.metadata["words"]
+    if is_word or (value is None and type(None) in kinds):
         return
     name, kind, range = field.name, kinds[0], field.metadata["range"]
     if field.metadata["choices"] is not None:
@@ -180,6 +184,7 @@ def check_value(field, value):
         if not (has_type and value in range):
             rule = "an integer" if kind is int else "a finite number"
             rule += f", {range}" if str(range) else ""
+            rule = " or ".join([rule, *map(repr, field.metadata["words"])])
             raise ValueError(
                 f"`{name}` must be {rule}. Received: {name}={shown(value)}."
             )

@@ -76,8 +76,7 @@ def _add_flag(container, field, default, **options):
         options["nargs"] = "+"
     else:
         options |= {
-            # argparse checks choices.
-            "type": kind if metadata["choices"] else _parser_of(field),
+            "type": _parser_of(field),
             "choices": metadata["choices"],
             "metavar": METAVARS.get(kind),
         }
@@ -133,7 +132,10 @@ def _parser_of(field):
     kind = kind_of(field)
 
     def parse(text):
-        value = kind(text)
+        value = text if text in field.metadata["words"] else kind(text)
+        if field.metadata["choices"] is not None:
+            # argparse checks them.
+            return value
         try:
             check_value(field, value)
         except ValueError as error:

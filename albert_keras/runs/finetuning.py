@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 import pathlib
+import shutil
 import statistics
 
 import keras
@@ -11,7 +12,9 @@ import keras
 from albert_keras import converters
 from albert_keras.models import AlbertBackbone, layer_rate_factors
 from albert_keras.optimizers import make_optimizer
+from albert_keras.optimizers.adamw import rounded_rate
 from albert_keras.options import check_unused
+from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     configure_task,
     find_files,
@@ -21,6 +24,7 @@ from albert_keras.runs.finetuning_task import (
     hold_out,
     read_rows,
     report_overlap,
+    split_rows,
     warn_of_unknown_pieces,
 )
 from albert_keras.runs.folder import RunFolder, describe_run, save_report
@@ -33,6 +37,9 @@ from albert_keras.runs.training import (
 )
 from albert_keras.system.files import write_json
 from albert_keras.training import CollapseGuard, TrainingCollapsedError, get_strategy
+
+# Fewer steps say nothing about a learning rate.
+LEAST_TRIAL_STEPS = 50
 
 # A run with more epochs does not evaluate after each of them.
 MAX_EVALUATIONS = 50
@@ -55,6 +62,8 @@ class FinetuningRun:
     def __init__(self, config):
         self.config = config
         self.folder, self.split_seed = RunFolder(config.run), config.seed
+        # Whether it is a trial of a sweep, which measures on a part of the training rows.
+        self.is_trial = False
 
     def fit(self):
         """Trains to the end, evaluates, and saves the model; repeats this for each seed.
@@ -72,6 +81,10 @@ class FinetuningRun:
             if self.config.seeds > 1:
                 return fit_seeds(self.config, type(self))
             self.prepare()
+            if self.config.learning_rate == SWEEP:
+                self.recipe = dataclasses.replace(
+                    self.recipe, learning_rate=self.sweep_rates()
+                )
             self.train()
             return self.report()
 
@@ -160,6 +173,9 @@ class FinetuningRun:
         rows, self.validation_split = hold_out(
             self.task, rows, config.validation_split, self.split_seed, recorded
         )
+        if self.is_trial:
+            parts = split_rows(self.task, rows["train"], 0.1, config.seed)
+            rows = dict(zip(("train", "validation"), parts, strict=True))
         self.train_rows = self.task.prepare(rows["train"], training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
@@ -292,6 +308,37 @@ class FinetuningRun:
             scores = self.task.score(prepared, predictions[name])
             results.update(scores if name == "validation" else {name: scores})
         return results, predictions["validation"]
+
+    def sweep_rates(self):
+        """Returns the best of three learning rates, tried on nine tenths of the rows."""
+        recorded = self.folder.read_if_begun()
+        if recorded:
+            return recorded["recipe"]["learning_rate"]
+        folder = self.folder.path / SWEEP
+        rule, num_steps = self.recipe.learning_rate, self.recipe.num_steps
+        trial = dataclasses.replace(
+            self.config,
+            num_epochs=None,
+            num_steps=min(num_steps, max(num_steps // 10, LEAST_TRIAL_STEPS)),
+            warmup_steps=None,
+            collapse_guard=False,
+            patience=None,
+        )
+        scores = {}
+        for rate in (rule / 3, rule, rule * 3):
+            rate = rounded_rate(rate)
+            changes = {"learning_rate": rate, "run": str(folder / f"{rate:g}")}
+            run = type(self)(dataclasses.replace(trial, **changes))
+            run.is_trial = True
+            scores[rate] = run.fit()[self.task.main_metric]
+        shutil.rmtree(folder)
+        best = max(scores, key=scores.get)
+        tried = ", ".join(f"{rate:g}: {score:.4g}" for rate, score in scores.items())
+        note(
+            f"learning rate {best:g}: {self.task.main_metric} on a tenth of the training "
+            f"rows after {trial.num_steps} steps is {tried}"
+        )
+        return best
 
     def _note_recipe(self):
         recipe = self.recipe

@@ -13,6 +13,9 @@ from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding
 
+# Value of `learning_rate` that tries three rates.
+SWEEP = "sweep"
+
 FROZEN = ("embeddings", "backbone")
 
 # Share of the training rows to hold out, of files that are large enough.
@@ -204,6 +207,13 @@ class FinetuningRunConfig(RecipeOptions, TrainingOptions, RowOptions):
     validation: str | None = option(
         "file of held-out rows (default: that of --data, else see --validation-split)",
         None,
+    )
+    learning_rate: float | str | None = option(
+        "peak learning rate, or `sweep`: the best of three on a tenth of the training "
+        "rows (default: the recipe's; a greater one for narrow models)",
+        None,
+        Range(above=0, maximum=100),
+        words=(SWEEP,),
     )
     random_weights: bool = option(
         "use only architecture and tokenizer of the checkpoint, as a baseline", False

@@ -9,7 +9,11 @@ import numpy as np
 from albert_keras.checks import check_choice, check_json
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.finetuning_config import DEFAULT_SPLIT, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import (
+    DEFAULT_SPLIT,
+    SWEEP,
+    FinetuningRunConfig,
+)
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.reporting import note, warn
 from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
@@ -105,7 +109,7 @@ def choose_recipe(task, config):
     changes = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(task.recipe)
-        if getattr(config, field.name, None) is not None
+        if getattr(config, field.name, None) not in (None, SWEEP)
     }
     if config.num_epochs:
         changes["num_steps"] = None
@@ -144,7 +148,7 @@ def fit_rate(recipe, config, shape):
         config, shape: See `fit_recipe`.
     """
     has_rule = is_narrow(shape) or config.random_weights
-    if not has_rule or config.learning_rate is not None:
+    if not has_rule or config.learning_rate not in (None, SWEEP):
         return recipe
     from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 

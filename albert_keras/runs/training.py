@@ -96,9 +96,7 @@ class TrainingOptions(
         "examples per step (default: the recipe's)", None, BATCH_SIZES
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: the recipe's)",
-        None,
-        Range(above=0, maximum=100),
+        "peak learning rate (default: the recipe's)", None, Range(above=0, maximum=100)
     )
     warmup_steps: int | None = option(
         "steps of linear warm-up (default: the recipe's)", None, Range(0, MAX_STEPS)

@@ -122,8 +122,8 @@ class CollapseGuard(LogGuard):
         raise TrainingCollapsedError(
             "Fine-tuning must learn more than a constant answer. Received: by step "
             f"{entry['step']} {what}, learning rate {entry['learning_rate']:.3g}. Train "
-            "in another run folder with a third or three times the --learning-rate, or "
-            "with more rows or steps; or continue it with --no-collapse-guard.",
+            "in another run folder with --learning-rate sweep, or with more rows or "
+            "steps; or continue it with --no-collapse-guard.",
             entry["step"],
         )
 

@@ -2,11 +2,13 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
 
 from albert_keras import sample
+from albert_keras.cli import main
 from albert_keras.converters import load_checkpoint
 from tests.runs.conftest import LENGTH
 
@@ -99,27 +101,17 @@ def test_a_dry_run_reports_the_shapes(checkpoint, reviews, tmp_path, call):
 
 
 @pytest.mark.slow
-def test_evaluations_are_an_epoch_apart_and_frozen_parts_stay(
-    checkpoint, reviews, tmp_path, call
-):
+def test_evaluations_are_about_an_epoch_apart(checkpoint, reviews, tmp_path, call):
     rows = (reviews / "train.tsv").read_text().splitlines()[:23]
     (tmp_path / "train.tsv").write_text("\n".join(rows) + "\n")
     words = finetune(checkpoint, "--task", "sst-2", "--train", tmp_path / "train.tsv")
     words += ["--validation", tmp_path / "train.tsv", "--batch-size", 5]
     # 22 rows: four steps and two fifths an epoch, thirteen in three.
-    call(*words, "--num-epochs", 3, "--freeze", "embeddings", "--run", tmp_path / "run")
+    call(*words, "--num-epochs", 3, "--run", tmp_path / "run")
     lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
     measured = [entry["step"] for entry in entries if "val_accuracy" in entry]
     assert measured == [5, 10, 13]
-    before, after = (
-        {v.path: np.array(v) for v in load_checkpoint(path, head=None).weights}
-        for path in (checkpoint, tmp_path / "run")
-    )
-    same = {path for path in before if np.array_equal(before[path], after[path])}
-    frozen = {path for path in before if "embeddings" in path}
-    assert frozen
-    assert frozen <= same < {*before}
 
 
 @pytest.fixture
@@ -142,6 +134,38 @@ def test_a_collapsed_run_is_reported(checkpoint, noise, tmp_path, fail):
     assert "more than a constant answer. Received: by step" in line
     assert "learning rate" in line
     assert (run / "log.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_a_sweep_takes_the_best_rate_on_training_rows(
+    checkpoint, reviews, tmp_path, call, capsys
+):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
+    words += ["--learning-rate", "sweep", "--num-steps", 4, "--batch-size", 8]
+    words += ["--freeze", "embeddings"]
+    assert main([*map(str, words)]) == 0
+    messages = capsys.readouterr().err
+    description = json.loads((run / "run.json").read_text())
+    rate = description["recipe"]["learning_rate"]
+    assert f"learning rate {rate:g}: accuracy on a tenth of" in messages
+    tried = re.findall(r"(0[.]\d+): (0[.]\d+|1)", messages)
+    scores = {float(name): float(score) for name, score in tried}
+    assert [*scores] == [0.00033, 0.001, 0.003]
+    assert scores[rate] == max(scores.values())
+    assert not (run / "sweep").exists()
+    log = [json.loads(x) for x in (run / "log.jsonl").read_text().splitlines()]
+    assert max(entry["learning_rate"] for entry in log) <= rate
+    before, after = (
+        {v.path: np.array(v) for v in load_checkpoint(path, head=None).weights}
+        for path in (checkpoint, run)
+    )
+    same = {path for path in before if np.array_equal(before[path], after[path])}
+    assert any("embeddings" in path for path in same)
+    assert {path for path in before if "embeddings" in path} <= same < {*before}
+    # Resumed, it keeps its rate.
+    assert call(*words)["num_steps"] == 4
+    assert json.loads((run / "run.json").read_text()) == description
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def test_the_error_has_step_loss_rate_and_remedy():
     assert (
         "by step 30 the loss was 0.550 on average over 20 steps, that of a constant "
         "answer is 0.500, learning rate 0.25. Train in another run folder with "
-        "a third or three times the --learning-rate"
+        "--learning-rate sweep"
     ) in error.reason
     assert str(error) == error.reason
     error = collapse(evaluations(val_num_predicted_labels=[1, 1]))
