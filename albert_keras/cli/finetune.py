@@ -6,7 +6,7 @@ task has a recipe of hyperparameters. For the tasks of the ALBERT paper it is fr
 paper's table 14. Models narrower than 768 have a higher learning rate, and train for 3
 epochs, but at least 300 steps. If there are held-out rows, the run keeps the checkpoint
 with the best score. If the model gives the same answer to all rows, the run stops and
-prints the reason.
+prints the reason; with --restarts it starts again.
 
 examples:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \

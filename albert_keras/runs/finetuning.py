@@ -1,4 +1,4 @@
-"""Fine-tuning runs: training on labelled rows, with one seed or several."""
+"""Fine-tuning runs: training on labelled rows, with restarts and several seeds."""
 
 import dataclasses
 import functools
@@ -38,6 +38,9 @@ from albert_keras.runs.training import (
 from albert_keras.system.files import write_json
 from albert_keras.training import CollapseGuard, TrainingCollapsedError, get_strategy
 
+# A collapsed run restarts at this share of its learning rate.
+RESTART_FACTOR = 0.5
+
 # Fewer steps say nothing about a learning rate.
 LEAST_TRIAL_STEPS = 50
 
@@ -72,7 +75,7 @@ class FinetuningRun:
             Dict of the scores, `run` and `num_steps`; for several seeds see `fit_seeds`.
 
         Raises:
-            TrainingCollapsedError: If the model gives the same answer to all rows.
+            TrainingCollapsedError: If it collapses more often than `restarts` allows.
             ValueError: If data, checkpoint, options or an earlier run do not fit each
                 other.
             BlockingIOError: If another process works in the run's folder.
@@ -85,8 +88,7 @@ class FinetuningRun:
                 self.recipe = dataclasses.replace(
                     self.recipe, learning_rate=self.sweep_rates()
                 )
-            self.train()
-            return self.report()
+            return self._fit_with_restarts()
 
     def dry_run(self):
         """Measures some steps and leaves the run's folder as it is.
@@ -118,6 +120,7 @@ class FinetuningRun:
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         self.folder.check_resumable(config, batch_multiple=self.batch_multiple)
         recorded = self.folder.read_if_begun()
+        self.restarts = recorded.get("restarts", [])
         self._prepare_rows(recorded)
         self._prepare_trainer()
 
@@ -151,9 +154,14 @@ class FinetuningRun:
         known, folder = self.known_texts["validation"], self.folder.path
         save_report(folder, self.task, held_out, predictions, known, **facts)
         if guard := self.guards().get("collapse"):
-            rate, num_steps = self.recipe.learning_rate, self.recipe.num_steps
-            guard.judge_result({"step": num_steps, "learning_rate": rate}, scores)
+            end = {"step": self.recipe.num_steps, "learning_rate": self.learning_rate}
+            guard.judge_result(end, scores)
         return results
+
+    @property
+    def learning_rate(self):
+        """The recipe's learning rate, lowered by each restart."""
+        return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
 
     def _prepare_rows(self, recorded):
         config = self.config
@@ -245,7 +253,7 @@ class FinetuningRun:
             self.learner = self.make_learner()
             decay = config.layer_decay
             optimizer = make_optimizer(
-                recipe.learning_rate,
+                self.learning_rate,
                 num_steps=recipe.num_steps,
                 warmup_steps=recipe.warmup_steps,
                 rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
@@ -340,11 +348,37 @@ class FinetuningRun:
         )
         return best
 
+    def _fit_with_restarts(self):
+        while True:
+            try:
+                self.train()
+                return self.report()
+            except TrainingCollapsedError as error:
+                if len(self.restarts) >= self.config.restarts:
+                    raise
+                self._restart(error)
+
+    def _restart(self, error):
+        """Moves the files of a collapsed run away, and lowers the learning rate."""
+        collapsed = {"step": error.step, "learning_rate": self.learning_rate}
+        self.restarts.append({**collapsed, "reason": error.reason})
+        note(
+            f"{error.reason} Restart {len(self.restarts)} at {self.learning_rate:.3g}."
+        )
+        aside = self.folder.path / f"collapsed-{len(self.restarts)}"
+        # It exists if a restart was killed. Then the run has collapsed there again.
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        for name in ("checkpoints", "log.jsonl", "tensorboard"):
+            if (self.folder.path / name).exists():
+                (self.folder.path / name).rename(aside / name)
+        self._write_description()
+
     def _note_recipe(self):
         recipe = self.recipe
         dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
         note(
-            f"learning rate {recipe.learning_rate:.3g}, batch {recipe.batch_size}, "
+            f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
             f"{recipe.num_steps} steps with {recipe.warmup_steps} of warm-up, length "
             f"{recipe.sequence_length}, dropout {dropout}, before the head "
             f"{recipe.classifier_dropout}; "
@@ -365,6 +399,7 @@ class FinetuningRun:
             training_files=self.training_files,
             validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
+            restarts=self.restarts,
             held_out_texts_in_training={n: len(x) for n, x in self.known_texts.items()},
         )
 

@@ -235,6 +235,9 @@ class FinetuningRunConfig(RecipeOptions, TrainingOptions, RowOptions):
         "pad all examples to --sequence-length, instead of batches of similar length",
         False,
     )
+    restarts: int = option(
+        "restarts if all rows get one answer, each at half the rate", 0, Range(0, 100)
+    )
     collapse_guard: bool = option(
         "stop a run whose model gives the same answer to all rows", True
     )

@@ -182,7 +182,8 @@ def check_fits(tokenizer, model_config, sequence_length):
     if sequence_length > model_config.max_sequence_length:
         raise ValueError(
             f"Rows must fit the model's positions. Received: {sequence_length=}, "
-            f"max_sequence_length={model_config.max_sequence_length}."
+            f"max_sequence_length={model_config.max_sequence_length}. Add positions by "
+            "`convert --max-sequence-length`, or read less of each row."
         )
     check_vocabulary_size(tokenizer, model_config.vocabulary_size)
 

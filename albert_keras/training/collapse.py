@@ -123,7 +123,8 @@ class CollapseGuard(LogGuard):
             "Fine-tuning must learn more than a constant answer. Received: by step "
             f"{entry['step']} {what}, learning rate {entry['learning_rate']:.3g}. Train "
             "in another run folder with --learning-rate sweep, or with more rows or "
-            "steps; or continue it with --no-collapse-guard.",
+            "steps; or continue it with --restarts 2, each at half the rate, or with "
+            "--no-collapse-guard.",
             entry["step"],
         )
 

@@ -124,15 +124,20 @@ def noise(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_collapsed_run_is_reported(checkpoint, noise, tmp_path, fail):
+def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
     words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 330]
     words += ["--learning-rate", 1e-7, "--batch-size", 8, "--run", run]
     words += ["--steps-per-evaluation", 100]
-    line = fail(*words)
+    line = fail(*words, "--restarts", 1)
     assert "more than a constant answer. Received: by step" in line
     assert "learning rate" in line
+    description = json.loads((run / "run.json").read_text())
+    (restart,) = description["restarts"]
+    assert restart["learning_rate"] == 1e-7
+    assert "constant answer" in restart["reason"]
+    assert (run / "collapsed-1" / "log.jsonl").exists()
     assert (run / "log.jsonl").exists()
 
 
