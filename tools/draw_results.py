@@ -31,36 +31,33 @@ def numbers_of(cell):
 def draw_speed(path):
     """Draws how many times as fast as transformers each exported form is."""
     _, *rows = rows_of("Exits of 12 layers", "times faster than")
-    figure = new_figure(6.5, 3.4)
-    axes = figure.add_subplot()
-    places = np.arange(len(rows))
-    for place, name in enumerate(("1 text of SST-2", "32 texts")):
-        factors = [numbers_of(row[1 + place])[0] for row in rows]
-        bars = axes.barh(places + 0.4 * place, factors, 0.38, label=name)
-        axes.bar_label(bars, padding=3)
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(places + 0.2, [row[0] for row in rows])
-    axes.invert_yaxis()
-    axes.margins(x=0.16)
-    axes.set_xlabel("times as fast as transformers on PyTorch, float32")
-    figure.legend(loc="outside upper center", ncols=2)
-    return finish_figure(figure, path)
+    columns = {"1 text of SST-2": 1, "32 texts": 2}
+    about = "times as fast as transformers on PyTorch, float32"
+    return draw_bars(path, rows, columns, about)
 
 
 def draw_scores(path):
     """Draws scores of `albert_mini_en` beside random weights and a linear model."""
     _, *rows = rows_of("albert_mini_en", "task")
     rows = [row for row in rows if len(row) == 6 and row[1]]
-    figure = new_figure(6.5, 3.4)
+    columns = {"random weights": 3, "albert_mini_en": 2, "linear model on TF-IDF": 5}
+    return draw_bars(path, rows, columns, "score of GLUE's task, dev rows")
+
+
+def draw_bars(path, rows, columns, about):
+    """Draws bars with the mean number of each cell; `columns` has places by name."""
+    figure = new_figure(6.5, 1.2 + 0.22 * len(rows) * len(columns))
     axes = figure.add_subplot()
-    places = np.arange(len(rows))
-    names = ("random weights", "albert_mini_en", "linear model on TF-IDF")
-    for place, (name, column) in enumerate(zip(names, (3, 2, 5), strict=True)):
-        scores = [np.mean(numbers_of(row[column])) for row in rows]
-        axes.bar(places + 0.28 * place, scores, 0.26, label=name)
-    axes.set_xticks(places + 0.28, [row[0].partition(",")[0] for row in rows])
-    axes.set_ylabel("score of GLUE's task, dev rows")
-    figure.legend(loc="outside upper center", ncols=3)
+    places, height = np.arange(len(rows)), 0.8 / len(columns)
+    for number, (name, column) in enumerate(columns.items()):
+        lengths = [np.mean(numbers_of(row[column])) for row in rows]
+        bars = axes.barh(places + height * number, lengths, 0.95 * height, label=name)
+        axes.bar_label(bars, fmt="%.3g", padding=3)
+    axes.set_yticks(places + 0.4 - height / 2, [row[0].split(",")[0] for row in rows])
+    axes.invert_yaxis()
+    axes.margins(x=0.16)
+    axes.set_xlabel(about)
+    figure.legend(loc="outside upper center", ncols=len(columns))
     return finish_figure(figure, path)
 
 

@@ -135,10 +135,9 @@ done
 if [ $name = albert_mini_en ]; then
   compare compared/tasks 3 "$sst2 $tasks $rte" --
 else
-  rates="--learning-rates 5e-4 1e-3 2e-3"
-  compare compared/sst2 5 "$sst2" $rates -- --batch-size 32 --sequence-length 64 \
+  compare compared/sst2 5 "$sst2" -- --learning-rate sweep --batch-size 32 --sequence-length 64 \
     --num-steps 600 --steps-per-evaluation 300
-  compare compared/tasks 3 "$tasks $rte" $rates -- --batch-size 32 --sequence-length 128 \
+  compare compared/tasks 3 "$tasks $rte" -- --learning-rate sweep --batch-size 32 --sequence-length 128 \
     --num-steps 400 --steps-per-evaluation 200
 fi
 "$tools/ship_model.py" $name --run run/$name --evaluation held.json --other-text other.json \

@@ -37,32 +37,21 @@ def main(argv=None):
     data = RunFolder(arguments.run).read()["data"], arguments.data
     tokenizer = load_tokenizer(arguments.run)
     scores = read_json(arguments.scores) if arguments.scores else {}
-    scores["unigram_loss"] = unigram_loss(*data, tokenizer)
-    scores["trigram_loss"] = trigram_loss(*data, tokenizer)
+    scores["unigram_loss"] = ngram_loss(*data, tokenizer, 1)
+    scores["trigram_loss"] = ngram_loss(*data, tokenizer, 3)
     print(json.dumps(scores))
 
 
-def unigram_loss(train_source, source, tokenizer):
-    """Returns the cross-entropy of predicting masked tokens by their frequency alone.
+def ngram_loss(train_source, source, tokenizer, max_order):
+    """Returns the cross-entropy of predicting masked tokens by n-grams of the text.
 
-    A model that ignores the context reaches about this loss, in nats a masked token.
-    Frequencies are those of the text; those of masked tokens differ by 0.1 nats if
-    examples are so short that long words are seldom masked.
+    With `max_order=1` tokens are predicted by their frequency alone. A model that ignores
+    the context reaches about this loss, in nats a masked token. Frequencies are those of
+    the text; those of masked tokens differ by 0.1 nats if examples are so short that long
+    words are seldom masked.
 
-    Args:
-        train_source: str or path of the token store to count tokens in.
-        source: Data whose masked tokens are predicted, see
-            `pretraining_validation_dataset`.
-        tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
-    """
-    return _ngram_loss(train_source, source, tokenizer, max_order=1)
-
-
-def trigram_loss(train_source, source, tokenizer):
-    """Returns the cross-entropy of predicting masked tokens from the two visible before.
-
-    Arguments and unit are those of `unigram_loss`. A trigram model of tokens,
-    interpolated with lower orders by absolute discounting:
+    With 3 it is a trigram model of the two visible tokens before, interpolated with lower
+    orders by absolute discounting:
 
             p(w | u, v) = (max(c(u, v, w) - D, 0) + D * n(u, v) * p(w | v)) / c(u, v)
 
@@ -77,13 +66,16 @@ def trigram_loss(train_source, source, tokenizer):
     in the training text. N-grams cross sentence ends but not document ends. Of the
     training text only n-grams with a context of the predicted data are in memory.
 
+    Args:
+        train_source: str or path of the token store to count tokens in.
+        source: Data whose masked tokens are predicted, see
+            `pretraining_validation_dataset`.
+        tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
+        max_order: int. Length of the n-grams.
+
     Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
     stochastic language modelling.
     """
-    return _ngram_loss(train_source, source, tokenizer, max_order=3)
-
-
-def _ngram_loss(train_source, source, tokenizer, max_order):
     vocabulary_size = tokenizer.vocabulary_size()
     is_special = np.zeros(vocabulary_size, bool)
     is_special[tokenizer.special_token_ids] = True

@@ -3,9 +3,8 @@
 
 The folder gets the run's model in float32, its log and learning curve, `results.json`
 with all figures, and `README.md`, the template of `tools/model_cards/` with these
-figures. If the run began with the checkpoint of another run or with a shipped model, log,
-figures and commands include the earlier training. Commands show paths as they were given;
-call the tool in the folder of the run. A shipped model keeps what is not given, such as
+figures. If the run began with the checkpoint of another run or with a shipped model, log
+and figures include the earlier training. A shipped model keeps what is not given, such as
 its weights.
 
 examples:
@@ -17,7 +16,6 @@ examples:
 import hashlib
 import json
 import pathlib
-import shlex
 import shutil
 import sys
 import tempfile
@@ -30,7 +28,6 @@ from albert_keras.analysis import (  # noqa: E402
     parameter_table,
     plot_learning_curve,
 )
-from albert_keras.cli.options import flag_of  # noqa: E402
 from albert_keras.config import AlbertConfig  # noqa: E402
 from albert_keras.models import AlbertPretrainer  # noqa: E402
 from albert_keras.models.copies import in_precision  # noqa: E402
@@ -49,12 +46,6 @@ from tools.parser import new_parser  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
-# Options that are repeated for each value.
-REPEATED = ("runner_option",)
-
-# Options with a `--no-...` form.
-SWITCHED_OFF = ("jit_compile", "collapse_guard")
-
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
 PAPER_POSITIONS = 125_000 * 4_096 * 512
 
@@ -144,7 +135,7 @@ def training_before(folder):
 
 
 def collect_results(arguments, output):
-    """Returns all figures and commands under the names in the card."""
+    """Returns all figures under the names in the card."""
     results = {"comparisons": {"table": "Not measured."}}
     if not arguments.run:
         results |= read_json(output / "results.json")
@@ -219,7 +210,7 @@ def collect_training(run):
     ]
     texts = {
         name: "\n".join(each[name] for each in figures)
-        for name in ("schedule", "table", "commands")
+        for name in ("schedule", "table")
     }
     numbers = ("num_positions", "num_epochs")
     sums = {name: sum(each[name] for each in figures) for name in numbers}
@@ -249,7 +240,6 @@ def collect_pretraining(run):
             "then falls linearly to zero."
         ),
         "table": "\n".join(row["row"] for row in rows),
-        "commands": command_line("pretrain", run, arguments),
         "corpus_tokens": corpus_tokens,
         "num_positions": num_positions,
         "num_epochs": num_positions / corpus_tokens,
@@ -288,22 +278,6 @@ def options_of(description):
     for group in [name for name, value in options.items() if isinstance(value, dict)]:
         options |= options.pop(group)
     return options
-
-
-def command_line(command, run, arguments):
-    """Returns the command with a run's recorded arguments."""
-    words = ["albert-keras", command, "--run", str(run)]
-    for name, value in arguments.items():
-        if value is True or (name, value) == ("favor_shorter", False):
-            words.append(flag_of(name))
-        elif name in SWITCHED_OFF and value is False:
-            words.append(f"--no-{name.replace('_', '-')}")
-        elif name in REPEATED:
-            words += [word for each in value for word in (flag_of(name), str(each))]
-        elif value is not None and value is not False:
-            values = value if isinstance(value, list) else [value]
-            words += [flag_of(name), *map(str, values)]
-    return shlex.join(words)
 
 
 def checksums(folder):

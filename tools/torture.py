@@ -5,6 +5,7 @@
   one line, in bounded time and memory.
 - options: an option gets a bad value. The command must work, or refuse it in one line,
   and then write nothing.
+- embedders: rows or options do not fit an embedder. The command must refuse them.
 
 A case is named by its kind, its group and a seed, and `--only` repeats it. Needs Linux.
 
@@ -26,6 +27,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from tools.parser import new_parser
 
+# Numbers of cases.
+KINDS = {"files": 2000, "options": 500, "embedders": 6}
+
 
 def main(argv=None):
     """Runs the cases; returns the exit status."""
@@ -34,11 +38,11 @@ def main(argv=None):
     from tools.torture_cases import cases, trial
     from tools.torture_cases.materials import Materials
 
-    names = arguments.only
+    names = arguments.only or []
     if not names:
         seed = arguments.seed
-        names = cases.names("files", arguments.files, seed)
-        names += cases.names("options", arguments.options, seed)
+        for kind in KINDS:
+            names += cases.names(kind, getattr(arguments, kind), seed)
         # No kind waits for another.
         random.Random(seed).shuffle(names)
     trial.warm_up()
@@ -72,7 +76,7 @@ def parse(argv):
     """Returns the arguments."""
     parser = new_parser(__doc__)
     add = parser.add_argument
-    for kind, count in (("files", 2000), ("options", 500)):
+    for kind, count in KINDS.items():
         about = f"number of cases (default: {count})"
         add(f"--{kind}", type=int, default=count, help=about)
     add("--only", nargs="+", metavar="CASE", help="cases to repeat")

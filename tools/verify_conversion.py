@@ -67,8 +67,8 @@ def compare_outputs(model, path, seed=0):
 
     Args:
         model: One of ours, whose head must be in the files; `model.backbone` otherwise.
-        path: str or path. The folder of the same model. transformers loads folders of
-            Hugging Face, keras-hub its own; this package loads other files again.
+        path: str or path. The folder of the same model, which transformers or keras-hub
+            loads.
         seed: int. Seed of the input.
 
     Returns:
@@ -87,22 +87,18 @@ def compare_outputs(model, path, seed=0):
     inputs = random_inputs(model, seed)
     outputs = _as_dict(model(inputs))
     known = {}
-    if source == "huggingface":
+    if source == "keras_hub":
+        library, expected = "keras_hub", _run_keras_hub(checkpoint, head, inputs)
+    else:
         library = "transformers"
         expected = _run_transformers(checkpoint, model, inputs, outputs)
-    elif source == "keras_hub":
-        library, expected = "keras_hub", _run_keras_hub(checkpoint, head, inputs)
-        if head == "pretraining":
-            epsilon = keras_hub.MASKED_WORDS_EPSILON
-            before = outputs["mlm_logits"]
-            with mock.patch.object(model.mlm_head.normalization, "epsilon", epsilon):
-                outputs = _as_dict(model(inputs))
-            name = f"layer norm epsilon of {epsilon} in keras-hub's masked-word head"
-            known[name] = _difference(before, outputs["mlm_logits"])
-    else:
-        library = "albert_keras"
-        again = load_checkpoint(path, head=head, source=source)
-        expected = _as_dict(again(inputs))
+    if library == "keras_hub" and head == "pretraining":
+        epsilon = keras_hub.MASKED_WORDS_EPSILON
+        before = outputs["mlm_logits"]
+        with mock.patch.object(model.mlm_head.normalization, "epsilon", epsilon):
+            outputs = _as_dict(model(inputs))
+        name = f"layer norm epsilon of {epsilon} in keras-hub's masked-word head"
+        known[name] = _difference(before, outputs["mlm_logits"])
     differences = {
         name: _difference(outputs[name], value) for name, value in expected.items()
     }

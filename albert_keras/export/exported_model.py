@@ -22,38 +22,35 @@ class ExportedModel:
 
     Args:
         task: Task of the samples; for classes, numbers and vectors a `TextTask`.
-        run: Function from rows of the task, a batch size and whether to return
-            `sequence_output`, to the task's predictions, or for a `TextTask` to a dict of
-            NumPy arrays `(num_rows, ...)`.
+        run: Function from rows of the task and a batch size to the task's predictions,
+            or for a `TextTask` to a dict of NumPy arrays `(num_rows, ...)`.
     """
 
     def __init__(self, task, run):
         self.task, self.run = task, run
 
-    def predict(self, samples, batch_size=32, *, all_positions=False):
+    def predict(self, samples, batch_size=32):
         """Returns predictions for samples.
 
         Args:
             samples: List, as for `LoadedModel.predict`.
             batch_size: int. Samples of a batch, on average. Batches hold texts of similar
                 length and have about the same number of characters.
-            all_positions: bool. Whether a backbone returns `sequence_output` too, with
-                zeros after the tokens of a batch.
 
         Returns:
             For text classifiers, regression, embedders and backbones a dict of NumPy
             arrays `(num_samples, ...)`. A classifier has `logits`, `probabilities` and,
             if labels were exported, `label` (str); regression has `logits` and `score`;
-            an embedder has `embedding`; a backbone has `pooled_output` and, if the graph
-            takes text, `mean_output`. For other heads, and for classifiers that read more
-            than the beginnings of texts, the list of dicts of `load_run(...).predict`.
+            an embedder has `embedding`; a backbone has `pooled_output`. For other heads,
+            and for classifiers that read more than the beginnings of texts, the list of
+            dicts of `load_run(...).predict`.
 
         Raises:
             TypeError, ValueError: If a sample does not fit the task.
         """
         check_positive_integer("batch_size", batch_size)
         rows = self.task.rows_of(samples)
-        found = self.run(rows, batch_size, all_positions)
+        found = self.run(rows, batch_size)
         if isinstance(found, dict):
             return found
         return self.task.describe(PreparedRows(rows, None), found)
@@ -142,7 +139,7 @@ def _of_a_kind(kind, task, run):
     def call(columns):
         return run(dict(zip(kind.inputs, columns, strict=True)), kind.signature)
 
-    def run_rows(rows, batch_size, all_positions=False):
+    def run_rows(rows, batch_size):
         outputs = in_text_batches(call, kind.columns(rows), batch_size)
         return kind.predictions(task, rows, outputs)
 
@@ -154,11 +151,10 @@ def _of_ids(task, run):
 
     def forward(features):
         outputs = run(features)
-        # The Keras model returns this output alone.
-        names = [name for name in ("logits", "probabilities") if name in outputs]
-        return outputs[names[0]] if names else outputs
+        # The Keras model of a classifier returns one output alone.
+        return outputs.get("logits", outputs.get("probabilities", outputs))
 
-    def run_rows(rows, batch_size, all_positions=False):
+    def run_rows(rows, batch_size):
         return task.predict(forward, task.prepare(rows), batch_size)
 
     return ExportedModel(task, run_rows)
@@ -188,28 +184,21 @@ def _of_texts(folder, call, takes_pairs, takes_both):
         **{name: signatures.TEXT_INPUTS[1] for name in takes if takes[name]}
     )
 
-    def run_rows(rows, batch_size, all_positions=False):
+    def run_rows(rows, batch_size):
         columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
         if len(columns) > 1 and not any(takes.values()):
             raise ValueError("The model takes single texts. Received: pairs of texts.")
 
         def call_batch(columns):
             outputs = call(columns)
-            if not all_positions:
-                outputs.pop("sequence_output", None)
+            # As large as all other outputs together, times the length.
+            outputs.pop("sequence_output", None)
             return outputs
 
         outputs = in_text_batches(call_batch, columns, batch_size)
-        if task.labels and "probabilities" in outputs:
-            probabilities = outputs["probabilities"]
-            if len(task.labels) != probabilities.shape[-1]:
-                raise ValueError(
-                    "An exported model must have a label for each class. Received: "
-                    f"{len(task.labels)} labels, {probabilities.shape[-1]} classes."
-                )
-            if not several_hold:
-                best = np.array(task.labels)[probabilities.argmax(axis=-1)]
-                outputs.setdefault("label", best)
+        if task.labels and not several_hold and "probabilities" in outputs:
+            best = outputs["probabilities"].argmax(axis=-1)
+            outputs.setdefault("label", np.array(task.labels)[best])
         return outputs
 
     return ExportedModel(task, run_rows)

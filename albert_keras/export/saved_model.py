@@ -47,12 +47,12 @@ def export_saved_model(
     strings `text` and `text_pair`. Both take pairs if the model's preprocessor does. The
     graph tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A
     classifier runs on groups of rows of similar length. The rows of a backbone, whose
-    outputs have the length as an axis, are padded to the longest of the batch; it also
-    returns `mean_output`. Other heads answer text like their tasks, as documented by the
-    classes in `export.text`: `masked_words`, `choices`, `tagging` and `questions`.
+    outputs have the length as an axis, are padded to the longest of the batch. Other
+    heads answer text like their tasks, as documented by the classes in `export.text`:
+    `masked_words`, `choices`, `tagging` and `questions`.
 
-    Keras' `TFSMLayer` calls each signature, by its name or as `serve`, with its only
-    input or a dict of inputs.
+    Keras' `TFSMLayer(path, call_endpoint="serving_default")` calls a signature that has
+    one input.
 
     Outputs are float32 and have the model's names. Classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of classes that exclude each other, the
@@ -70,7 +70,8 @@ def export_saved_model(
             `labels`, if it has them.
         sequence_length: int. Tokens that longer texts are truncated to, with a tokenizer.
             Default: the preprocessor's length, else 128 or the model's number of
-            positions, whichever is less.
+            positions, whichever is less. Without a tokenizer, a fixed length of the rows
+            of ids; default: any length.
         task: Task of another head than a classifier's, such as that of `load_run(...)`.
             The graph gets its options, such as `null_threshold`, `max_answer_length` or
             `top_k`. Default: the task of the model's preprocessor.
@@ -106,17 +107,11 @@ def export_saved_model(
     elif tokenizer is not None:
         task, given = None, (tokenizer, tokenizer.tokenize, sequence_length, calls)
         functions = text_signatures(spec, *given, in_groups, with_label=True)
-    elif sequence_length is not None:
-        raise ValueError(
-            "A SavedModel of ids takes any length, so `sequence_length` needs a "
-            f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
-        )
     else:
-        functions = signatures.id_signatures(spec, calls, with_label=True)
+        sizes = signatures.sizes_of_ids(spec, sequence_length, batch_size=None)
+        functions = signatures.id_signatures(spec, calls, with_label=True, **sizes)
     with atomic_folder(path) as folder:
-        signatures.write_signatures(
-            spec.model, functions, folder, signatures.keras_endpoints(functions)
-        )
+        signatures.write_signatures(spec.model, functions, folder)
         assets = assets_of(folder)
         write_beside(assets, spec, task, takes_text=tokenizer is not None)
     return measured(path)
@@ -141,16 +136,15 @@ def load_saved_model(path):
         tf.saved_model.experimental.read_fingerprint(str(path))
     loaded, inputs = tf.saved_model.load(str(path)), {}
     if signatures.SERVING_SIGNATURE in loaded.signatures:
-        _, inputs = loaded.signatures[
-            signatures.SERVING_SIGNATURE
-        ].structured_input_signature
+        serve = loaded.signatures[signatures.SERVING_SIGNATURE]
+        _, specs = serve.structured_input_signature
+        inputs = {name: spec.shape for name, spec in specs.items()}
 
     def run(features, name=signatures.SERVING_SIGNATURE):
         tensors = {name: _as_tensor(value) for name, value in features.items()}
         outputs = call_signature(loaded.signatures[name], tensors)
         return {name: _as_array(value) for name, value in outputs.items()}
 
-    inputs = dict.fromkeys(inputs, (None, None))
     return load_beside(path, assets_of(path), run, inputs, loaded.signatures)
 
 

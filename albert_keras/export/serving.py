@@ -33,7 +33,7 @@ def export_serving(model, path, **options):
     - `models.config`, which lists all models there, and `batching.config`;
     - `docker-compose.yml`: `docker compose up` in that folder starts a server;
     - `NAME.request.json`, a REST request: `curl -d @NAME.request.json
-      localhost:8501/v1/models/NAME:predict`; and `request_grpc.py`.
+      localhost:8501/v1/models/NAME:predict`.
 
     Existing files are kept, except `models.config` and `NAME.request.json`.
 
@@ -127,7 +127,7 @@ def _write_server_files(models, name, inputs):
     request = json.dumps({"inputs": values}, ensure_ascii=False, indent=1)
     _write_text(models / f"{name}.request.json", request + "\n")
     for file in importlib.resources.files(f"{__package__}.serving_files").iterdir():
-        if file.is_file() and not (models / file.name).exists():
+        if not (models / file.name).exists():
             _write_text(models / file.name, file.read_text("utf-8"))
 
 

@@ -184,10 +184,9 @@ def export_calibrated_tflite(
         file = pathlib.Path(folder, "model.tflite")
         export_tflite(model, file, **options)
         outputs = load_tflite(file, signature=signatures.EXIT_LOGITS).predict(texts)
-    budget = {"max_changed": max_changed, "confidence": confidence}
-    calibration = calibrate(outputs[signatures.EXIT_LOGITS], **budget)
-    rule = calibration.chosen.rule
-    return export_tflite(model, path, exit_rule=rule, **options), calibration
+    logits = outputs[signatures.EXIT_LOGITS]
+    found = calibrate(logits, max_changed=max_changed, confidence=confidence)
+    return export_tflite(model, path, exit_rule=found.chosen.rule, **options), found
 
 
 def is_tflite(path):

@@ -2,9 +2,11 @@
 
 import asyncio
 import collections
-import contextlib
 
 import numpy as np
+
+# Requests that may wait for the model; others are refused.
+MAX_WAITING = 1000
 
 
 class MicroBatcher:
@@ -19,7 +21,6 @@ class MicroBatcher:
             same number of rows. It is called in a thread, one call at a time.
         max_rows: int. Maximum number of rows of a batch; a larger request runs alone.
         delay_s: float. Seconds that a request waits for others.
-        max_waiting: int. Maximum number of waiting requests; others are refused.
         observe: Function that is called with the number of rows of each batch.
 
     Example:
@@ -28,27 +29,17 @@ class MicroBatcher:
     def run(key, inputs):
         return {key: classifier.predict(inputs["text"])}
 
-    async with MicroBatcher(run, max_rows=32) as batcher:
-        inputs = {"text": np.array(["a charming journey"])}
-        outputs = await batcher.submit("logits", inputs)
+    batcher = MicroBatcher(run, max_rows=32)
+    inputs = {"text": np.array(["a charming journey"])}
+    outputs = await batcher.submit("logits", inputs)
     ```
     """
 
-    def __init__(self, run, max_rows=32, delay_s=0.001, max_waiting=1000, observe=None):
+    def __init__(self, run, max_rows=32, delay_s=0.001, observe=None):
         self.run, self.max_rows, self.delay_s = run, max_rows, delay_s
-        self.max_waiting, self.observe = max_waiting, observe or (lambda rows: None)
+        self.observe = observe or (lambda rows: None)
         self._waiting = collections.deque()
-        self._arrived = asyncio.Event()
         self._worker = None
-
-    async def __aenter__(self):
-        self._worker = asyncio.create_task(self._run_batches())
-        return self
-
-    async def __aexit__(self, *error):
-        self._worker.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._worker
 
     async def submit(self, key, inputs):
         """Returns the outputs of a request, a dict of arrays.
@@ -56,24 +47,21 @@ class MicroBatcher:
         Raises:
             OverflowError: If too many requests wait.
         """
-        if len(self._waiting) >= self.max_waiting:
+        if len(self._waiting) >= MAX_WAITING:
             raise OverflowError(
-                f"At most {self.max_waiting} requests may wait for the model. Try again."
+                f"At most {MAX_WAITING} requests may wait for the model. Try again."
             )
         answer = asyncio.get_running_loop().create_future()
         self._waiting.append((key, inputs, answer))
-        self._arrived.set()
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._run_batches())
         return await answer
 
     async def _run_batches(self):
-        while True:
-            await self._arrived.wait()
+        while self._waiting:
             if self._rows_of_first() < self.max_rows:
                 await asyncio.sleep(self.delay_s)
-            batch = self._take()
-            if not self._waiting:
-                self._arrived.clear()
-            if batch:
+            if batch := self._take():
                 await self._answer(batch)
 
     def _rows_of_first(self):

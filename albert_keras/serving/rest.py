@@ -86,11 +86,9 @@ def _columns(rows, specs):
         raise ValueError(f"`instances` must be a list. Received: {shown(rows)}.")
     if not all(isinstance(row, dict) and not _is_bytes(row) for row in rows):
         return rows
-    names = set(rows[0])
-    if any(set(row) != names for row in rows):
-        raise ValueError("All instances must have the same names.")
-    if names != set(specs):
-        _refuse_names(specs, list(rows[0]))
+    for row in rows:
+        if set(row) != set(specs):
+            _refuse_names(specs, list(row))
     return {name: [row[name] for row in rows] for name in specs}
 
 

@@ -1,7 +1,6 @@
 """HTTP server of one exported model, for development."""
 
 import asyncio
-import contextlib
 import html
 import importlib.resources
 import json
@@ -91,11 +90,6 @@ def make_app(model, options):
         observe=metrics.rows.observe,
     )
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app):
-        async with batcher:
-            yield
-
     def answer(function):
         """Returns an endpoint that responds with JSON, also for errors."""
 
@@ -173,7 +167,7 @@ def make_app(model, options):
             routing.Route(f"{path}:predict", answer(predict), methods=["POST"]),
         ]
     handlers = {"exception_handlers": {404: not_found, 405: not_found}}
-    return starlette.Starlette(routes=paths, lifespan=lifespan, **handlers)
+    return starlette.Starlette(routes=paths, **handlers)
 
 
 class RefusedError(Exception):

@@ -1,6 +1,5 @@
 """Exported models: recognized, with files beside them, and answering like their run."""
 
-import contextlib
 import dataclasses
 import json
 import tracemalloc
@@ -9,31 +8,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from albert_keras.export import (
-    associated_files,
-)
+from albert_keras.export import associated_files
 from albert_keras.export.exported_model import load_beside
-from albert_keras.models import (
-    AlbertTextClassifier,
-)
+from albert_keras.models import AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 
-@pytest.fixture
-def model_of_text(tmp_path):
-    """Function that loads a model of texts by what computes its outputs."""
-
-    def load(call, inputs=("text",), labels="a\nb\nc"):
-        if labels is not None:
-            (tmp_path / "labels.txt").write_text(labels)
-        inputs = dict.fromkeys(inputs)
-        return load_beside(tmp_path, tmp_path, lambda x: call(*x.values()), inputs)
-
-    return load
-
-
-def test_samples_must_be_texts(model_of_text):
-    predict = model_of_text(call=None).predict
+def test_samples_must_be_texts(tmp_path):
+    predict = load_beside(tmp_path, tmp_path, None, {"text": None}).predict
     with pytest.raises(TypeError, match="Received: samples='one text'"):
         predict("one text")
     for samples, message in (
@@ -47,16 +29,6 @@ def test_samples_must_be_texts(model_of_text):
             predict(samples)
     with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
         predict(["a"], batch_size=0)
-
-
-def test_there_is_a_label_for_each_class(model_of_text):
-    def call(texts):
-        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
-
-    outputs = model_of_text(call).predict(["x", "y"])
-    assert outputs["label"].tolist() == ["b", "b"]
-    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
-        model_of_text(call, labels="a").predict(["x"])
 
 
 def test_ids_need_a_tokenizer_beside_the_model(tmp_path):
@@ -116,41 +88,24 @@ def test_only_known_names_are_extracted(tmp_path):
 def test_archives_that_claim_or_hold_too_much_are_refused(tmp_path):
     path = tmp_path / "m.tflite"
     write_zip(path, {"bomb": "0" * 10**7})
-    check_is_refused(path, "10000000 bytes")
+    check_is_refused(path, ValueError, "Received: 10000000 bytes")
+    # `zipfile` decompresses it whole.
+    write_zip(path, {LABELS: "a"}, zipfile.ZIP_LZMA)
+    associated_files.extract_files(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     write_zip(path, {LABELS: "0" * 10**7})
-    check_is_refused(path, "10000000 bytes")
     content = bytearray(path.read_bytes())
     # The size in the directory at the end.
     entry = content.rindex(b"PK\x01\x02")
     content[entry + 24 : entry + 28] = (5).to_bytes(4, "little")
     path.write_bytes(content)
-    check_is_refused(path, "Bad CRC-32")
+    check_is_refused(path, zipfile.BadZipFile, "Bad CRC-32")
 
 
-def test_damaged_archives_are_refused(tmp_path):
-    path = tmp_path / "m.tflite"
-    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_LZMA)
-    check_is_refused(path, "not compressed by deflate")
-    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_STORED)
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"a\nb", b"a\nc"))
-    check_is_refused(path, "Bad CRC-32")
-    for place in range(5000, len(content)):
-        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
-        with contextlib.suppress(ValueError):
-            associated_files.extract_files(path, tmp_path / "out")
-
-
-def check_is_refused(path, message):
+def check_is_refused(path, kind, message):
     tracemalloc.start()
-    with pytest.raises(ValueError, match=f"must be whole.*{message}"):
+    with pytest.raises(kind, match=message):
         associated_files.extract_files(path, path.parent / "out")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000_000
-
-
-def test_labels_are_utf8(tmp_path):
-    (tmp_path / LABELS).write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match="must be UTF-8"):
-        associated_files.read_labels(tmp_path)

@@ -149,6 +149,7 @@ def test_texts_and_pairs_are_classified_from_the_files_alone(
     ("name", "options", "least", "most"),
     [
         ("saved_model", {}, 4, 4.2),
+        ("saved_model", {"tokenizer": "own"}, 4, 4.4),
         ("onnx", {}, 4, 4.2),
         ("tflite", {}, 4, 4.1),
         ("tflite", {"quantization": "float16"}, 2, 2.1),
@@ -156,9 +157,11 @@ def test_texts_and_pairs_are_classified_from_the_files_alone(
     ],
 )
 def test_weights_are_stored_once(
-    name, options, least, most, large_classifier, tmp_path
+    name, options, least, most, large_classifier, tokenizer, tmp_path
 ):
     pytest.importorskip(NEEDS.get(name, "tensorflow"))
+    if "tokenizer" in options:
+        options = {"tokenizer": tokenizer}
     exported = EXPORTERS[name].write(large_classifier, tmp_path / "served", **options)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert exported.num_bytes == sum(file.stat().st_size for file in files)
@@ -209,8 +212,7 @@ def test_unknown_content_is_one_error(content, tmp_path):
         ak.load_exported(file)
 
 
-def test_what_is_no_exported_model_is_one_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent.*does not exist"):
-        ak.load_exported(tmp_path / "absent")
+@pytest.mark.parametrize("name", [".", "absent"])
+def test_other_paths_are_one_error(name, tmp_path):
     with pytest.raises(ValueError, match="must be an exported model"):
-        ak.load_exported(tmp_path)
+        ak.load_exported(tmp_path / name)

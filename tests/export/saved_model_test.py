@@ -1,7 +1,5 @@
 """SavedModels: padding, pairs, exits, precision, errors, and calls by Keras."""
 
-import uuid
-
 import keras
 import numpy as np
 import pytest
@@ -11,7 +9,12 @@ from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
 from albert_keras.converters import change_architecture
 from albert_keras.export import export_saved_model, load_exported
-from albert_keras.models import AlbertBackbone, AlbertEarlyExitClassifier
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertEarlyExitClassifier,
+    AlbertTextClassifier,
+)
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from tests.helpers import max_difference
 
 LABELS = ["bad", "so-so", "göod"]
@@ -24,7 +27,6 @@ def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_pa
     def tokens_of(*texts):
         outputs = serve(text=tf.constant(texts, tf.string))
         assert outputs["pooled_output"].shape == (len(texts), 24)
-        assert outputs["mean_output"].shape == (len(texts), 24)
         return outputs["sequence_output"].numpy()
 
     # [CLS] and [SEP], and the longest: the model has few positions.
@@ -37,25 +39,12 @@ def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_pa
     assert max_difference(short, both[:1, :length]) <= 1e-5
 
 
-def test_keras_calls_signatures_of_any_number_of_inputs(
-    classifier, tokenizer, random_features, tmp_path
-):
-    export_saved_model(classifier, tmp_path / "ids", tokenizer=None)
-    features = random_features(classifier, 2, 7)
-    for endpoint in ("serve", "serving_default"):
-        layer = keras.layers.TFSMLayer(tmp_path / "ids", call_endpoint=endpoint)
-        found = layer(features)["logits"]
-        assert max_difference(found, classifier(features)) < 1e-5
-    export_saved_model(classifier, tmp_path / "text", tokenizer, sequence_length=13)
-    text = keras.layers.TFSMLayer(tmp_path / "text")
-    pairs = keras.layers.TFSMLayer(tmp_path / "text", call_endpoint="serve_pairs")
-    texts = {"text": tf.constant(["a", "b"]), "text_pair": tf.constant(["gulls", "c"])}
-    expected = tf.saved_model.load(tmp_path / "text").signatures
-    for found, name, given in (
-        (text(texts["text"]), "serving_default", {"text": texts["text"]}),
-        (pairs(texts), "serve_pairs", texts),
-    ):
-        assert max_difference(found["logits"], expected[name](**given)["logits"]) == 0.0
+def test_keras_calls_a_signature_of_one_input(classifier, tokenizer, tmp_path):
+    export_saved_model(classifier, tmp_path, tokenizer, sequence_length=13)
+    layer = keras.layers.TFSMLayer(tmp_path, call_endpoint="serving_default")
+    texts = ["a", "the gulls"]
+    expected = load_exported(tmp_path).predict(texts)["logits"]
+    assert max_difference(layer(tf.constant(texts))["logits"], expected) == 0.0
 
 
 def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):
@@ -67,15 +56,6 @@ def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):
     assert list(signatures) == ["serving_default"]
 
 
-def test_a_tokenizer_adds_its_vocabulary_and_graph(
-    large_classifier, tokenizer, tmp_path
-):
-    exported = export_saved_model(large_classifier, tmp_path, tokenizer)
-    size_of_tokenizer = len(tokenizer.encoder.proto) + 1_000_000
-    num_bytes = 4 * large_classifier.count_params()
-    assert exported.num_bytes <= 1.05 * num_bytes + size_of_tokenizer
-
-
 def test_nothing_random_is_stored(classifier, tmp_path):
     other_seeds = type(classifier)(classifier.backbone, num_classes=3)
     other_seeds.set_weights(classifier.get_weights())
@@ -84,8 +64,7 @@ def test_nothing_random_is_stored(classifier, tmp_path):
         fingerprint = FingerprintDef.FromString(
             (tmp_path / name / "fingerprint.pb").read_bytes()
         )
-        # Of the content; version 4 is random.
-        assert uuid.UUID(fingerprint.uuid).version == 5
+        assert fingerprint.uuid == ""
     first, second = (
         {file.name: file.read_bytes() for file in tmp_path.glob(f"{name}/variables/*")}
         for name in ("first", "second")
@@ -134,9 +113,13 @@ def test_products_in_bfloat16(classifier, random_features, tmp_path):
     assert 1e-5 < difference < 0.1
 
 
-def test_ids_have_no_fixed_length(backbone, tmp_path):
-    with pytest.raises(ValueError, match="sequence_length=17, tokenizer=None"):
-        export_saved_model(backbone, tmp_path / "served", sequence_length=17)
+def test_ids_of_a_fixed_length(backbone, tokenizer, texts, tmp_path):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=17)
+    model = AlbertTextClassifier(backbone, 3, preprocessor)
+    export_saved_model(model, tmp_path, None, sequence_length=11)
+    found = load_exported(tmp_path).predict(texts)["logits"]
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=11)
+    assert max_difference(found, model(preprocessor(texts))) < 1e-5
 
 
 def test_an_older_saved_model_is_replaced(backbone, tmp_path):

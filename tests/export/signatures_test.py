@@ -6,9 +6,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.export import EXPORTERS, signatures
-from albert_keras.models import (
-    AlbertTextClassifier,
-)
+from albert_keras.models import AlbertTextClassifier
 from tests.helpers import max_difference
 
 
@@ -63,12 +61,9 @@ def test_regression_has_a_score_and_no_probabilities(backbone, random_features):
     assert (outputs["score"].numpy() == outputs["logits"].numpy()[:, 0]).all()
 
 
-def test_labels_must_name_the_classes(classifier):
+def test_labels_must_name_the_classes(classifier, backbone):
     with pytest.raises(ValueError, match="must be 3 different strings .*Received: lab"):
         signatures.spec_to_export(classifier, ["bad", "good"])
-
-
-def test_labels_need_classes(backbone):
     with pytest.raises(ValueError, match=r"labels=\['a', 'b'\] for AlbertBackbone"):
         signatures.spec_to_export(backbone, ["a", "b"])
 

@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from albert_keras.export import export_saved_model
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.serving import ServedModel
-from albert_keras.serving.batching import MicroBatcher
+from albert_keras.serving import MicroBatcher, ServedModel, batching
 from albert_keras.serving.rest import encode_outputs, read_request
 from tests.tasks.task_checks import make_backbone
 
@@ -52,10 +51,9 @@ def test_every_form_of_a_request():
         ({"instances": ["a"], "inputs": ["a"]}, "either `instances` or `inputs`"),
         ({"signature_name": 3, "inputs": ["a"]}, "`signature_name` must be a string"),
         ({"instances": []}, "`instances` must be a list"),
-        ({"instances": [{"text": "a"}, {"txt": "a"}]}, "must have the same names"),
         (
-            {"instances": [{"words": "a"}]},
-            r"must be text, by name. Received: \['words'",
+            {"instances": [{"text": "a"}, {"txt": "a"}]},
+            r"must be text, by name. Received: \['txt'",
         ),
         ({"inputs": {"text": "a"}}, "`text` must be of type string and shape"),
         ({"inputs": {"text": [3]}}, "`text` must be of type string"),
@@ -115,9 +113,9 @@ def answers(requests, run, **options):
         return outputs["y"].tolist()
 
     async def all_of_them():
-        async with MicroBatcher(run, delay_s=0.01, **options) as batcher:
-            calls = (submit(batcher, *request) for request in requests)
-            return await asyncio.gather(*calls, return_exceptions=True)
+        batcher = MicroBatcher(run, delay_s=0.01, **options)
+        calls = (submit(batcher, *request) for request in requests)
+        return await asyncio.gather(*calls, return_exceptions=True)
 
     return asyncio.run(all_of_them())
 
@@ -140,8 +138,9 @@ def test_one_bad_request_does_not_spoil_the_others():
         raise found[1]
 
 
-def test_too_many_requests_are_refused():
-    found = answers([("a", [1]), ("a", [2]), ("a", [3])], Doubler(), max_waiting=2)
+def test_too_many_requests_are_refused(monkeypatch):
+    monkeypatch.setattr(batching, "MAX_WAITING", 2)
+    found = answers([("a", [1]), ("a", [2]), ("a", [3])], Doubler())
     assert found[:2] == [[2], [4]]
     with pytest.raises(OverflowError, match="At most 2 requests may wait"):
         raise found[2]
@@ -151,11 +150,11 @@ def test_a_request_that_gave_up_is_not_run():
     run = Doubler()
 
     async def give_up():
-        async with MicroBatcher(run, delay_s=0.05) as batcher:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01):
-                    await batcher.submit("a", {"x": np.array([3])})
-            return await batcher.submit("a", {"x": np.array([5])})
+        batcher = MicroBatcher(run, delay_s=0.05)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await batcher.submit("a", {"x": np.array([3])})
+        return await batcher.submit("a", {"x": np.array([5])})
 
     assert asyncio.run(give_up())["y"].tolist() == [10]
     assert run.calls == [("a", [5])]

@@ -14,18 +14,18 @@ def test_rows_are_those_of_the_table_below_the_title():
 
 
 @pytest.mark.parametrize(
-    ("draw", "size", "num_bars", "highest"),
+    ("draw", "num_bars", "highest"),
     [
         # Four forms, one text and 32; seven tasks, three models.
-        (draw_speed, "get_width", 8, 33.1),
-        (draw_scores, "get_height", 21, 82.9),
+        (draw_speed, 8, 33.1),
+        (draw_scores, 21, 82.9),
     ],
 )
-def test_plots_show_the_measured_values(draw, size, num_bars, highest, tmp_path):
+def test_plots_show_the_measured_values(draw, num_bars, highest, tmp_path):
     figure = draw(tmp_path / "plot.png")
     check_layout(figure)
     (axes,) = figure.axes
-    sizes = [getattr(bar, size)() for bar in axes.patches]
+    sizes = [bar.get_width() for bar in axes.patches]
     assert len(sizes) == num_bars
     assert max(sizes) == highest
     assert (tmp_path / "plot.png").stat().st_size > 1000

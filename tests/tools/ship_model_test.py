@@ -21,17 +21,10 @@ PHASES = (
     "num_steps=20,batch_size=7",
 )
 CONFIG = {
-    "optimizer": "adamw",
-    "precision": "mixed_bfloat16",
-    "jit_compile": True,
-    "recipe": "two_cores",
-    "text": None,
+    "training": {"optimizer": "adamw", "precision": "mixed_bfloat16"},
     "batch_size": 5,
     "num_steps": 50,
     "phases": PHASES,
-    "runner_option": ["a", "b"],
-    "model_options": {"dropout": 0.0},
-    "data_options": {"favor_shorter": False, "sequence_length": 19},
 }
 
 
@@ -98,7 +91,6 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path, monkeypatch):
     # Of the speeches 3 documents of 3 characters, and 1 held out.
     assert "presidents | public domain | 3 | 9 | 1 |" in card
     assert "| 7 x 19 | all | 15%, ngram of up to 3 words | 20 | 2,660 |" in card
-    assert f"--phases {' '.join(PHASES)} --runner-option a --runner-option b" in card
     results = json.loads((output / "results.json").read_text("utf-8"))
     # 30 steps of 5 rows of 7 positions, then 20 of 7 rows of 19.
     assert results["pretraining"]["num_positions"] == 3710

@@ -10,7 +10,7 @@ leave by its calibrated rule, or by the rule from `--min-depth` on; `..._full_de
 the other libraries apply all layers.
 
 examples:
-  tools/benchmarks/inference.py --texts SST-2/dev.tsv --text-column sentence --json
+  tools/benchmarks/inference.py runs/sst2 --texts SST-2/dev.tsv --text-column sentence
   tools/benchmarks/inference.py runs/exits --texts SST-2/dev.tsv \
       --only saved_model_full_depth saved_model
   albert-keras convert albert_mini_en --head text_embedding --output embedder
@@ -28,7 +28,6 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.config import PRESETS
 from albert_keras.sample import REVIEWS_TEST
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Contender, seconds_of
@@ -63,8 +62,7 @@ def parse(argv):
     """Returns the arguments."""
     parser = harness.make_parser(__doc__, CONTENDERS)
     add = parser.add_argument
-    add("run", nargs="?", help="classifier or embedder (default: random weights)")
-    add("--preset", choices=PRESETS, default="albert_base_v2", help="of random weights")
+    add("run", help="classifier or embedder")
     add("--texts", default=str(REVIEWS_TEST), help="table, or .txt with a text a line")
     add("--text-column", default="text")
     add("--rows", type=int, default=32, help="rows of a case")
@@ -79,8 +77,9 @@ def prepare(arguments, folder):
     from albert_keras.converters import save_checkpoint
     from albert_keras.export import export_saved_model, export_tflite
     from albert_keras.models import AlbertTextEmbedder
+    from albert_keras.runs import load_run
 
-    model = load_model(arguments)
+    model = load_run(arguments.run).model
     has_exits = model.export_spec().has_exits
     formats = CLASSIFIERS
     if isinstance(model, AlbertTextEmbedder):
@@ -108,24 +107,6 @@ def prepare(arguments, folder):
     (folder / CASES).write_text(json.dumps(cases), "utf-8")
     length = model.preprocessor.sequence_length
     return {"folder": str(folder), "sequence_length": length}
-
-
-def load_model(arguments):
-    """Returns the model of a run, or a classifier of random weights."""
-    from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-    from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-    from albert_keras.runs import load_run
-    from albert_keras.tokenizers import load_tokenizer
-
-    if arguments.run is not None:
-        return load_run(arguments.run).model
-    tokenizer = load_tokenizer("albert_nano_en")
-    backbone = AlbertBackbone.from_config_preset(
-        arguments.preset, vocabulary_size=tokenizer.vocabulary_size()
-    )
-    length = min(128, backbone.max_sequence_length)
-    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=length)
-    return AlbertTextClassifier(backbone, 2, preprocessor)
 
 
 def make_cases(preprocessor, arguments):

@@ -5,12 +5,12 @@ The runs are of `finetune` or `distill`, of one task of texts. Variants of the f
 are: the model itself; with exits, the model cut at each depth and its calibrated rule;
 and its SavedModel and TFLite files, which take text and have the rule. All begin with
 raw text, and are timed in turn, so that a busy machine slows all of them alike. Prints
-scores and milliseconds of processor time for each row, and draws them. On the front are
-the variants that no other one beats in both.
+scores and milliseconds of processor time for each row. On the front are the variants that
+no other one beats in both.
 
 example:
   tools/benchmarks/pareto.py runs/sst2 runs/student --data SST-2/dev.tsv \
-      --output pareto.json --plot pareto.png
+      --output pareto.json
 """
 
 import functools
@@ -20,21 +20,15 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis.figures import (
-    families_for,
-    finish_figure,
-    new_figure,
-    run_name,
-)
+from albert_keras.analysis.figures import run_name
 from albert_keras.checks import check_different
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.runs.finetuning_task import read_rows
-from albert_keras.runs.inference import load_finetuned
+from albert_keras.runs.inference import Predicted, load_finetuned
 from albert_keras.runs.reporting import note
 from albert_keras.system.files import write_json
 from albert_keras.tasks import PreparedRows
-from albert_keras.tasks.text_classification.task import TextTask
 from tools.benchmarks.harness import measure_in_turn, seconds_of, summarize
 from tools.parser import new_parser
 
@@ -48,13 +42,12 @@ EXPORTED = {
 
 
 def main(argv=None):
-    """Prints the variants; writes them as JSON and draws them where asked."""
+    """Prints the variants, and writes them as JSON where asked."""
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("runs", nargs="+", help="runs of one task, of texts")
     add("--data", required=True, help="rows with labels")
     add("--output", help="JSON file to write (default: none)")
-    add("--plot", help="picture to write (default: none)")
     add("--batch-size", type=int, default=32)
     add("--num-rounds", type=int, default=5)
     add("--num-timed-rows", type=int, default=128, help="all are scored")
@@ -68,8 +61,6 @@ def main(argv=None):
         )
     if arguments.output:
         write_json(arguments.output, results)
-    if arguments.plot:
-        finish_figure(plot(results), arguments.plot)
 
 
 def measure(arguments):
@@ -85,7 +76,7 @@ def measure(arguments):
     folders, batch_size = arguments.runs, arguments.batch_size
     runs = [load_finetuned(folder) for folder in folders]
     task = runs[0].task
-    check_runs(folders, runs)
+    check_different("runs", [run_name(folder) for folder in folders])
     rows = read_rows(task, arguments.data)
     timed_rows = task.rows_of(task.text_keys(rows)[: arguments.num_timed_rows])
     num_timed = len(timed_rows.texts)
@@ -95,11 +86,10 @@ def measure(arguments):
         for folder, run in zip(folders[1:], runs[1:], strict=True):
             found.append(variant_of(folder, run_name(folder), run, batch_size))
         for variant, predict in found:
-            prepared, predictions, depths = predict(rows)
-            score = task.score(prepared, predictions)[task.main_metric]
-            variant["score"] = float(score)
-            if depths is not None:
-                variant["mean_depth"] = float(depths.mean())
+            predicted = predict(rows)
+            variant["score"] = float(predicted.score()[task.main_metric])
+            if predicted.exit_depths is not None:
+                variant["mean_depth"] = float(predicted.exit_depths.mean())
             variants.append(variant)
             timed[variant["name"]] = functools.partial(time_rows, predict, timed_rows)
         # The first time a shape takes longer.
@@ -120,19 +110,6 @@ def measure(arguments):
 def time_rows(predict, rows):
     """Returns the processor time of a prediction."""
     return {"rows": seconds_of(lambda: predict(rows), {"clock": "process_time"})}
-
-
-def check_runs(folders, runs):
-    """Raises an error unless the runs are of one task of texts."""
-    first = runs[0].task
-    check_different("runs", [run_name(folder) for folder in folders])
-    for folder, (task, _) in zip(folders, runs, strict=True):
-        is_same = type(task) is type(first) and task.run_facts() == first.run_facts()
-        if not (isinstance(task, TextTask) and is_same):
-            raise SystemExit(
-                "The runs must be classifiers or regressions of texts, of one task with "
-                f"the same labels. Received: '{folder}', a run of {type(task).__name__}."
-            )
 
 
 def variants_of(folder, run, batch_size, temporary):
@@ -159,10 +136,8 @@ def variants_of(folder, run, batch_size, temporary):
         path = pathlib.Path(temporary, name)
         num_bytes = write(model, path, **options).num_bytes
         variant = {"name": name, "run": str(folder), "bytes": num_bytes}
-        predict = functools.partial(
-            predict_exported, run.task, load_exported(path), batch_size
-        )
-        yield variant, predict
+        exported = run.task, load_exported(path), batch_size
+        yield variant, functools.partial(predict_exported, *exported)
 
 
 def variant_of(folder, name, run, batch_size, rule=None):
@@ -174,18 +149,15 @@ def variant_of(folder, name, run, batch_size, rule=None):
         exits = EarlyExit(run.model, rule or ExitRule("fixed_depth", min_depth=depth))
 
     def predict(rows):
-        prepared = run.task.prepare(rows)
-        predicted = run.predict_rows(prepared, batch_size, exits)
-        return prepared, predicted.predictions, predicted.exit_depths
+        return run.predict_rows(run.task.prepare(rows), batch_size, exits)
 
     return {"name": name, "run": str(folder)}, predict
 
 
-def predict_exported(task, predictor, batch_size, rows):
-    """Returns prepared rows, and the predictions and exit depths of an exported model."""
-    outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
-    found = outputs.get("logits", outputs.get("probabilities"))
-    return PreparedRows(rows, None), found, outputs.get("exit_depth")
+def predict_exported(task, model, batch_size, rows):
+    """Returns the `Predicted` of an `ExportedModel`."""
+    _, predictions, depths = model.predict_rows(rows, batch_size)
+    return Predicted(task, PreparedRows(rows, None), predictions, depths)
 
 
 def front_of(variants):
@@ -196,27 +168,6 @@ def front_of(variants):
             front.append(each["name"])
             best = each["score"]
     return front
-
-
-def plot(results):
-    """Draws score and milliseconds, a row for each variant."""
-    variants = sorted(results["variants"], key=lambda v: v["milliseconds"])
-    names = [variant["name"] for variant in variants]
-    figure = new_figure(8, 1.2 + 0.3 * len(variants))
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, key in zip(panels, ("score", "milliseconds"), strict=True):
-        for y, variant in enumerate(variants):
-            fill = "0.15" if variant["name"] in results["front"] else "w"
-            axes.plot(variant[key], y, "o", color="0.15", markerfacecolor=fill)
-        axes.grid(color="0.9")
-        axes.margins(x=0.15)
-    size = results["batch_size"]
-    panels[0].set_xlabel(f"{results['metric']} ({results['num_rows']:,} rows)")
-    panels[1].set_xlabel(f"processor milliseconds for each row, in batches of {size}")
-    panels[0].set_yticks(range(len(names)), names, fontfamily=families_for(*names))
-    panels[0].invert_yaxis()
-    figure.suptitle("Filled: no other variant is both better and faster", fontsize=10)
-    return figure
 
 
 if __name__ == "__main__":

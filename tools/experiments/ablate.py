@@ -7,8 +7,9 @@ batches, unless the arm is about rows. Steps are equal, or for an ablation of
 equal time as many as take equally long by measured core-seconds. With `--task`, all runs
 are fine-tuned too, with the same options. The folder gets
 `results.json`, `table.md` (mean difference from the base arm and its standard error,
-paired by seed, with the paper's own numbers) and `ablation.png`, which has
-learning curves too. Called again, it resumes.
+paired by seed, with the paper's own numbers) and `ablation.png`, which draws them.
+`albert-keras analyze compare` draws learning curves of the runs. Called again, the script
+resumes.
 
 An arm with a run that never left the loss of unigrams is not compared: its numbers say
 how soon it begins to learn, and not what it learns. So that small models leave it soon,
@@ -31,7 +32,6 @@ import itertools
 import json
 import pathlib
 import shlex
-import statistics
 import sys
 import types
 from collections.abc import Mapping
@@ -41,8 +41,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis import read_log
-from albert_keras.analysis.figures import finish_figure, line_style, new_figure
+from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.converters import load_checkpoint, save_checkpoint
 from albert_keras.pretraining import (
     PretrainingDataConfig,
@@ -57,7 +56,7 @@ from albert_keras.tokenizers import load_tokenizer
 from tools.experiments import harness
 from tools.experiments.compare_with_random import task_and_data
 from tools.experiments.harness import NATS, Measure
-from tools.ngram_baselines import unigram_loss
+from tools.ngram_baselines import ngram_loss
 from tools.parser import new_parser
 
 # Share of the minutes for steps; the rest is for vocabulary, starts and evaluations.
@@ -90,7 +89,7 @@ PLATEAU_MARGIN = 0.1
 # Options with which an ablation that is resumed may differ.
 CHANGEABLE = ("output", "workers", "seeds", "arms")
 # Dicts of `results.json`, most of them by arm.
-KEPT = ("runs", "steps", "commands", "curves", "start", "core_seconds_per_step")
+KEPT = ("runs", "steps", "commands", "start", "core_seconds_per_step")
 
 
 class Arm(NamedTuple):
@@ -350,9 +349,8 @@ def prepare(arguments, results):
     words += ["--output", tokens, "--sequence-length", arguments.sequence_length]
     call(arguments, words)
     if "unigram_loss" not in results:
-        results["unigram_loss"] = unigram_loss(
-            tokens, tokens / "held_out", load_tokenizer(tokenizer)
-        )
+        data = tokens, tokens / "held_out"
+        results["unigram_loss"] = ngram_loss(*data, load_tokenizer(tokenizer), 1)
     if arguments.checkpoint and ablation.probes and not results["start"]:
         # Else runs of the checkpoint's own sentence task would begin with a trained head.
         start = harness.with_pair_classes(load_checkpoint(arguments.checkpoint), 0)
@@ -432,11 +430,6 @@ def train(arguments, results):
         return run
 
     def measure_one(name, seed, run):
-        log = read_log(run / "log.jsonl")
-        # Of a model without sentence pairs it is the whole loss.
-        points = log.get("val_mlm_logits_loss") or log["val_loss"]
-        curve = dict(zip(("steps", "values"), points, strict=True))
-        results["curves"].setdefault(name, {})[seed] = curve
         return measure(arguments, run, seed)
 
     runs = {name: results["runs"][name] for name in arguments.arms}
@@ -538,7 +531,6 @@ def compare(ablation, results):
     notes = []
     if ablation.source:
         notes.append(f"Paper: {ablation.source}; average of five tasks.")
-    notes += orderings(left, ablation.paper)
     notes += [
         f"{arm} is not compared: with seed {', '.join(losses)} it stayed at the loss of "
         f"unigrams, {unigrams:.3f} nats. Give it more minutes, or shorter rows."
@@ -555,40 +547,6 @@ def compare(ablation, results):
         notes.append(f"Before the first step, of the checkpoint: {name} {rate:.1%}.")
     compared = harness.compare_arms(left, MEASURES, base) if base in left else {}
     return {"compared": compared, "notes": notes}
-
-
-def orderings(runs, paper):
-    """Yields which orderings of a paper's arms hold in the masked-word loss.
-
-    Two arms differ where the 95 % interval of their mean difference, by Student's t over
-    the seeds that both have, excludes 0: with three seeds where the difference is more
-    than 4.3 standard errors.
-
-    Args:
-        runs: As of `harness.compare_arms`.
-        paper: Dict by arm of the paper's numbers; more is better.
-
-    Yields:
-        str, a line for each two arms with different numbers of the paper.
-    """
-    from scipy import stats
-
-    known = [arm for arm in runs if arm in paper]
-    for pair in itertools.combinations(known, 2):
-        worse, better = sorted(pair, key=paper.get)
-        two = {arm: runs[arm] for arm in (worse, better)}
-        found = harness.compare_arms(two, ["mlm_loss"], worse)[better].get("mlm_loss")
-        if paper[worse] == paper[better] or not (found and found["standard_error"]):
-            continue
-        mean, error = found["difference"], found["standard_error"]
-        shared = {*runs[worse]} & {*runs[better]}
-        verdict = "holds" if mean < 0 else "reversed"
-        if abs(mean) <= error * stats.t.ppf(0.975, len(shared) - 1):
-            verdict = "not significant"
-        yield (
-            f"{better} better than {worse}: {verdict}, {mean:+.3f} ± {error:.3f} nats, "
-            f"paper {paper[better] - paper[worse]:+.1f}."
-        )
 
 
 def split_by_plateau(runs, unigram_loss):
@@ -616,45 +574,19 @@ def split_by_plateau(runs, unigram_loss):
 
 
 def plot(ablation, results):
-    """Draws differences from the base with error bars, and learning curves below.
+    """Draws the differences from the base with their standard errors.
 
-    Diamonds are the paper's differences. Curves are means over the seeds with their
-    standard errors.
+    Diamonds are the paper's differences.
     """
-    compared = results["compared"]
-    arms = [arm for arm in compared if arm != ablation.base]
+    compared, base = results["compared"], ablation.base
+    arms = [arm for arm in compared if arm != base]
     measures = harness.found_measures(compared, MEASURES)
     measures.pop("mlm_accuracy", None)
     papers = {**ablation.measured}
     if ablation.paper.keys() & {*arms}:
         measures["paper"] = Measure("average of five tasks")
         papers["paper"] = ablation.paper
-    figure = new_figure(max(8, 3.1 * len(measures) + 1), 5 + 0.32 * len(arms))
-    heights = (1.3 + 0.32 * len(arms), 3.7)
-    above, below = figure.subfigures(2, 1, height_ratios=heights)
-    draw_differences(above, compared, measures, ablation.base, papers)
-    curves = below.subplots()
-    draw_curves(curves, results, ablation.equal == "time")
-    handles, labels = curves.get_legend_handles_labels()
-    ncols = 4 if len(labels) > 6 else len(labels)
-    figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
-    seeds = max(found["seeds"] for found in compared.values())
-    title = f"{ablation.about.capitalize()}; {seeds} seeds, bars: standard errors"
-    figure.suptitle(title, fontsize=11)
-    return figure
-
-
-def draw_differences(figure, compared, measures, base, papers):
-    """Draws the differences from the base with their standard errors.
-
-    Args:
-        figure: Part of a figure.
-        compared: What `compare_arms` returns.
-        measures: Dict of `Measure` by name, a panel for each.
-        base: str. Its arm has no row.
-        papers: Dict by measure of dicts by arm of the numbers of a paper, in its unit.
-    """
-    arms = [arm for arm in compared if arm != base]
+    figure = new_figure(max(8, 3.1 * len(measures) + 1), 1.6 + 0.32 * len(arms))
     panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
     for axes, (name, measure) in zip(panels, measures.items(), strict=True):
         axes.axvline(0, color="0.6", linewidth=1)
@@ -672,30 +604,10 @@ def draw_differences(figure, compared, measures, base, papers):
         axes.margins(x=0.15)
     panels[0].set_yticks(range(len(arms)), arms)
     panels[0].set_ylim(max(1, len(arms)) - 0.5, -0.5)
-
-
-def draw_curves(axes, results, by_time):
-    """Draws the mean held-out loss of each arm's seeds, by steps or core-minutes."""
-    for place, (arm, curves) in enumerate(results["curves"].items()):
-        by_seed = [dict(zip(*curve.values(), strict=True)) for curve in curves.values()]
-        # Only the steps that all seeds have.
-        steps = sorted(set.intersection(*map(set, by_seed))) if by_seed else []
-        if not steps:
-            continue
-        values = [[curve[step] for curve in by_seed] for step in steps]
-        scale = results["core_seconds_per_step"][arm] / 60 if by_time else 1
-        axes.errorbar(
-            [scale * step for step in steps],
-            [statistics.mean(each) for each in values],
-            [harness.standard_error(each) or 0 for each in values],
-            label=arm,
-            **{"markersize": 4, "capsize": 2, "linewidth": 1.3, **line_style(place)},
-        )
-    dots = {"color": "0.3", "linestyle": (0, (1, 3))}
-    axes.axhline(results["unigram_loss"], label="unigrams", **dots)
-    axes.set_xlabel("core-minutes of steps" if by_time else "step")
-    axes.set_ylabel("held-out nats of a masked token")
-    axes.grid(color="0.9")
+    seeds = max(found["seeds"] for found in compared.values())
+    title = f"{ablation.about.capitalize()}; {seeds} seeds, bars: standard errors"
+    figure.suptitle(title, fontsize=11)
+    return figure
 
 
 if __name__ == "__main__":

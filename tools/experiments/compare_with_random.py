@@ -2,16 +2,15 @@
 """Compares fine-tuning from a checkpoint with fine-tuning from random weights.
 
 Each task is fine-tuned from both with the same options and seeds, by `albert-keras
-finetune`. Of several learning rates, each start takes the one that is best on a tenth of
-the training rows, after training on the others. The output folder gets `table.md`, with
-the task's main metric on held-out rows for each seed, the same of TF-IDF with a linear
-model, and the commands; and `results.json`. When called again, it resumes. Words after
-`--` are passed to every `finetune`.
+finetune`. The output folder gets `table.md`, with the task's main metric on held-out rows
+for each seed, the same of TF-IDF with a linear model, and the commands; and
+`results.json`. When called again, it resumes. Words after `--` are passed to every
+`finetune`. With `--learning-rate sweep` each run takes the best of three rates.
 
 example:
   tools/experiments/compare_with_random.py --checkpoint runs/base --output comparison \
-      --task rte=GLUE/RTE --task sts-b=GLUE/STS-B --learning-rates 5e-4 1e-3 2e-3 \
-      -- --num-steps 600
+      --task rte=GLUE/RTE --task sts-b=GLUE/STS-B \
+      -- --num-steps 600 --learning-rate sweep
 """
 
 import argparse
@@ -28,7 +27,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from albert_keras import cli
 from albert_keras.runs.finetuning_task import find_files
 from albert_keras.runs.reporting import note
-from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import TASKS
 from tools.experiments.baselines import linear_baseline
 from tools.experiments.harness import write_results
@@ -44,17 +42,16 @@ def main(argv=None):
     arguments = parse(argv)
     tasks = {}
     for task, data in arguments.task:
-        tasks[task] = {"linear": linear_score(arguments, task, data)}
+        tasks[task] = {"linear": linear_score(task, data)}
         for start in STARTS:
-            rate = choose_rate(arguments, task, data, start)
-            words = ["--data", data, "--seeds", str(arguments.seeds), *rate]
-            runs = finetune(arguments, task, start, start, words)
+            words = command(arguments, task, data, start)
+            runs = finetune(words)
             metric = tasks[task]["metric"] = runs[0]["main_metric"]
             scores = [run[metric] / TASKS[task].perfect_score for run in runs]
             tasks[task][start] = {
                 "scores": scores,
                 "mean": statistics.mean(scores),
-                "command": shlex.join(command(arguments, task, start, start, words)),
+                "command": shlex.join(words),
             }
         results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
         write_results(arguments.output, results, as_table(results))
@@ -70,8 +67,6 @@ def parse(argv):
     task = {"type": task_and_data, "metavar": "TASK=FOLDER", "required": True}
     add("--task", **task, action="append", help="task and its files: once for each")
     add("--seeds", type=int, default=2, help="two or more, of each")
-    rates = "to choose from on training rows (default: that of the options)"
-    add("--learning-rates", nargs="+", default=[], metavar="RATE", help=rates)
     add("options", nargs="*", help="options of `finetune`")
     arguments = parser.parse_args(argv)
     if arguments.seeds < 2:
@@ -93,52 +88,37 @@ def task_and_data(text):
     return task, data
 
 
-def linear_score(arguments, task, data):
-    """Returns the score of the linear baseline, which is measured once, and kept."""
-    file = arguments.output / task / "linear.json"
-    if not file.exists():
-        note(f"{task}, linear model")
-        found = find_files(TASKS[task], data)
-        rows = [TASKS[task].read(found[name]) for name in ("train", "validation")]
-        write_json(file, {"score": linear_baseline(TASKS[task], *rows)})
-    return read_json(file)["score"]
+def linear_score(task, data):
+    """Returns the score of the linear baseline."""
+    note(f"{task}, linear model")
+    found = find_files(TASKS[task], data)
+    rows = [TASKS[task].read(found[name]) for name in ("train", "validation")]
+    return linear_baseline(TASKS[task], *rows)
 
 
-def choose_rate(arguments, task, data, start):
-    """Returns the words of the rate that is best on a tenth of the training rows."""
-    scores = {}
-    for rate in arguments.learning_rates:
-        words = ["--train", find_files(TASKS[task], data)["train"]]
-        words += ["--validation-split", "0.1", "--learning-rate", rate]
-        (result,) = finetune(arguments, task, start, f"{start}-rate-{rate}", words)
-        scores[rate] = result[result["main_metric"]]
-    return ["--learning-rate", max(scores, key=scores.get)] if scores else []
-
-
-def command(arguments, task, start, name, words):
-    """Returns the words of a fine-tuning in the folder of a name."""
+def command(arguments, task, data, start):
+    """Returns the words of the fine-tunings of a task from one kind of start."""
     return [
-        *("albert-keras", "finetune", "--task", task, *words),
+        *("albert-keras", "finetune", "--task", task, "--data", data),
+        *("--seeds", str(arguments.seeds)),
         *("--checkpoint", arguments.checkpoint, *STARTS[start]),
-        *("--run", str(arguments.output / task / name)),
+        *("--run", str(arguments.output / task / start)),
         # A run that predicts one label counts too.
         "--no-collapse-guard",
         *arguments.options,
     ]
 
 
-def finetune(arguments, task, start, name, words):
-    """Returns what a fine-tuning printed, a list with a dict for each seed."""
-    note(f"{task}, {name}")
+def finetune(words):
+    """Returns what a command of several seeds printed, a list with a dict for each."""
+    note(shlex.join(words))
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        words = command(arguments, task, start, name, words)[1:]
-        status = cli.main([*words, "--json"])
+        status = cli.main([*words[1:], "--json"])
     if status:
         # The command has printed the reason.
-        raise SystemExit(f"Fine-tuning {task} failed, from {start} weights.")
-    results = json.loads(printed.getvalue())
-    return list(results.get("runs", {"": results}).values())
+        raise SystemExit(status)
+    return list(json.loads(printed.getvalue())["runs"].values())
 
 
 def mean_of_tasks(tasks):

@@ -1,4 +1,4 @@
-"""Cases of both kinds: commands that read damaged files, or have a bad option.
+"""Cases: commands that read damaged files, have a bad option, or get unfit rows.
 
 A command works, or it refuses in one line (wrong usage in two) and has then written
 nothing; both in time that does not depend on what a file says, and in memory of the order
@@ -131,7 +131,34 @@ def with_bad_option(name, chance, inputs, folder):
     return [words[0], value, *words[2:]]
 
 
-# === Both ===
+# === Rows and options that do not fit an embedder ===
+
+_EMBEDDING = (
+    "finetune --task embedding --checkpoint m/pretrained --run output --num-steps 1 "
+    "--batch-size 3 --sequence-length 16 --train rows.csv "
+)
+_PAIRS = "text,text_pair\na,b\nc,d\ne,f\n"
+_SCORED = "text,text_pair,label\na,b,1\nc,d,"
+# Rows, and options that are added. All must be refused.
+EMBEDDERS = {
+    "text_alone": ("text\na\nb\nc\n", ""),
+    "missing_column": (_PAIRS, "--pair-column answer"),
+    "score_that_is_a_word": (f"{_SCORED}high\n", "--objective cosent"),
+    "one_row": ("text,text_pair\na,b\n", ""),
+    "equal_texts": ("text,text_pair\n" + "a,a\n" * 9, ""),
+    "too_many_dimensions": (_PAIRS, "--least-dimensions 999"),
+}
+
+
+def with_unfit_rows(name, chance, inputs, folder):
+    """Writes rows that cannot be learned from; returns the words of their command."""
+    rows, options = EMBEDDERS[name]
+    inputs.link(folder, _EMBEDDING)
+    (folder / "rows.csv").write_text(rows)
+    return [*_EMBEDDING.split(), *options.split()]
+
+
+# === All ===
 
 
 # By kind: groups of cases, the function that prepares a case and returns the words of its
@@ -139,6 +166,7 @@ def with_bad_option(name, chance, inputs, folder):
 KINDS = {
     "files": (FORMATS, damage_input, False),
     "options": (COMMANDS, with_bad_option, True),
+    "embedders": (EMBEDDERS, with_unfit_rows, False),
 }
 
 
@@ -166,6 +194,8 @@ def run(case, inputs, folder):
     before = state_of(folder)
     outcome = trial.run(words, folder, as_nobody)
     complaints = [*trial.complaints(outcome, num_bytes)]
+    if kind == "embedders" and outcome.status == 0:
+        complaints.append("was not refused")
     changed = {path for path, *_ in state_of(folder) ^ before}
     # A run is resumed in its folder.
     changed = {path for path in changed if not path.startswith("input")}

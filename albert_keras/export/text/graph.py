@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from albert_keras.export import signatures
-from albert_keras.models.text_embedder import mean_over_tokens
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 # Kinds of models whose inputs are packed texts or pairs, without a task.
@@ -125,23 +124,6 @@ def in_groups(run):
     return run_groups
 
 
-def with_mean_output(run):
-    """Returns a function of a backbone's inputs that returns `mean_output` too.
-
-    `mean_output` is the mean of `sequence_output` over the tokens of each text, special
-    tokens included, float32 `(batch, hidden_dim)`.
-
-    Reference: Reimers and Gurevych 2019, section 3 (Sentence-BERT's MEAN strategy).
-    """
-
-    def run_with_mean(**features):
-        outputs = run(**features)
-        tokens, mask = outputs["sequence_output"], features["padding_mask"]
-        return {**outputs, "mean_output": mean_over_tokens(tokens, mask)}
-
-    return run_with_mean
-
-
 def text_signatures(
     spec, tokenizer, encode, sequence_length, calls, by_rows=lambda run: run, **options
 ):
@@ -151,7 +133,7 @@ def text_signatures(
     except an embedder, has one more signature for pairs.
 
     Args:
-        spec: `ExportSpec`. A backbone returns `mean_output` too.
+        spec: `ExportSpec`.
         tokenizer: A tokenizer of this package.
         encode: Function from strings `(batch,)` to int32 ragged ids `(batch, None)`.
         sequence_length: int or `None`. See `choose_sequence_length`.
@@ -167,10 +149,10 @@ def text_signatures(
             f"tokenizer={tokenizer!r}. Leave it out, or pass `--inputs ids`."
         )
     longest = signatures.choose_sequence_length(spec, sequence_length)
-    wrap = with_mean_output if spec.kind == "backbone" else by_rows
     # Texts and pairs share the traced functions: the graph of a deep model is large.
-    of_ids = signatures.id_signatures(spec, calls, **options)
-    traced = {name: wrap(function) for name, function in of_ids.items()}
+    traced = signatures.id_signatures(spec, calls, **options)
+    if spec.kind != "backbone":
+        traced = {name: by_rows(function) for name, function in traced.items()}
 
     def trace(name, texts):
         @tf.function(autograph=False)

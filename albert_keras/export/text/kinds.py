@@ -56,7 +56,7 @@ def task_to_export(spec, task=None, tokenizer=None, sequence_length=None):
         spec: `ExportSpec`.
         task: Task of the model. Default: that of its preprocessor.
         tokenizer: A tokenizer of this package. Default: that of the task or preprocessor.
-        sequence_length: int. Default: the task's.
+        sequence_length: int. Default: the task's, or for masked words all positions.
 
     Returns:
         The task with tokenizer and length; `None` if there is no tokenizer, or if texts
@@ -71,18 +71,14 @@ def task_to_export(spec, task=None, tokenizer=None, sequence_length=None):
     check_vocabulary_size(tokenizer, spec.backbone.vocabulary_size)
     if spec.kind not in TEXT_KINDS:
         return task if getattr(task, "long_texts", "head") != "head" else None
-    if spec.kind == "masked_words":
-        if sequence_length is not None:
-            raise ValueError(
-                "Masked words are filled in texts of any length that the model takes. "
-                f"Received: sequence_length={sequence_length}. Remove it."
-            )
-        longest = spec.backbone.max_sequence_length
-        task = task or MaskedWordsTask()
-        return dataclasses.replace(task, tokenizer=tokenizer, longest=longest)
-    task = task or task_of(spec.model)
-    if sequence_length is None:
+    fills = spec.kind == "masked_words"
+    task = task or (MaskedWordsTask() if fills else task_of(spec.model))
+    if sequence_length is None and fills:
+        sequence_length = spec.backbone.max_sequence_length
+    elif sequence_length is None:
         sequence_length = task.recipe.sequence_length
-    sequence_length = signatures.choose_sequence_length(spec, sequence_length)
-    recipe = dataclasses.replace(task.recipe, sequence_length=sequence_length)
+    longest = signatures.choose_sequence_length(spec, sequence_length)
+    if fills:
+        return dataclasses.replace(task, tokenizer=tokenizer, longest=longest)
+    recipe = dataclasses.replace(task.recipe, sequence_length=longest)
     return dataclasses.replace(task, tokenizer=tokenizer, recipe=recipe)

@@ -173,26 +173,20 @@ def locate_entities(text, labels, ids, probabilities, starts, ends):
     """
     prefixes, kinds = zip(*map(parse_tag, labels), strict=True)
     names = sorted(set(kinds))
-    prefix = tf.gather(tf.constant(prefixes), ids)
+    # (num_words,)
     kind = tf.gather(tf.constant([names.index(kind) for kind in kinds]), ids)
-
-    # (num_words,): the word before a text counts as outside of entities.
-    num_words = tf.size(ids, tf.int64)
-    is_first = tf.scatter_nd(
-        starts.row_splits[:, tf.newaxis],
-        tf.ones_like(starts.row_splits),
-        num_words[tf.newaxis] + 1,
-    )
-    is_first = is_first[:-1] > 0
-    previous = tf.concat([[OUTSIDE], prefix], axis=0)[:-1]
-    previous = tf.where(is_first, OUTSIDE, previous)
-    is_other = kind != tf.concat([[-1], kind], axis=0)[:-1]
-    is_outside = prefix == OUTSIDE
-    begins = ~is_outside & (_is_any(prefix, "BS") | _is_any(previous, "OES") | is_other)
+    is_outside = tf.gather(tf.constant([p == OUTSIDE for p in prefixes]), ids)
+    opens = tf.gather(tf.constant([p in ("B", "S") for p in prefixes]), ids)
+    closes = tf.gather(tf.constant([p in ("O", "E", "S") for p in prefixes]), ids)
+    is_first = _differ_from_previous(starts.value_rowids())
+    # The first word of a text follows no entity.
+    follows_none = is_first | tf.concat([[True], closes], axis=0)[:-1]
+    begins = ~is_outside & (opens | follows_none | _differ_from_previous(kind))
 
     # An entity ends before a word that begins another one, is outside, or is in the next
     # text.
     first = tf.where(begins)[:, 0]
+    num_words = tf.size(ids, tf.int64)
     stops = tf.concat([tf.where(begins | is_outside | is_first)[:, 0], [num_words]], 0)
     last = tf.gather(stops, tf.searchsorted(stops, first, "right")) - 1
     row_of = tf.gather(starts.value_rowids(), first)
@@ -217,5 +211,5 @@ def locate_entities(text, labels, ids, probabilities, starts, ends):
     }
 
 
-def _is_any(prefix, letters):
-    return tf.reduce_any(prefix[:, tf.newaxis] == tf.constant([*letters]), axis=1)
+def _differ_from_previous(numbers):
+    return numbers != tf.concat([[-1], numbers], axis=0)[:-1]

@@ -1,4 +1,4 @@
-"""Parts of the text signatures: rows in parts, means, entities, checks."""
+"""Parts of the text signatures: rows in parts, entities, checks."""
 
 import itertools
 
@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.export.text.graph import (
-    PART_ROWS,
-    require,
-    run_in_parts,
-    with_mean_output,
-)
+from albert_keras.export.text.graph import PART_ROWS, require, run_in_parts
 from albert_keras.export.text.questions import best_spans
 from albert_keras.export.text.tagging import locate_entities
 from albert_keras.tasks.entities import find_entities
-from tests.helpers import max_difference
 
 
 @pytest.mark.parametrize("num_rows", [0, 1, PART_ROWS, 2 * PART_ROWS + 3])
@@ -40,19 +34,6 @@ def test_a_broken_rule_tells_what_it_received():
         tf.errors.InvalidArgumentError, match=r"(?s)Be even. Received:.*3, 5"
     ):
         require(tf.constant(False), "Be even.", tf.constant([3, 5]))
-
-
-# === The mean of the tokens of texts ===
-
-
-def test_padding_is_no_part_of_the_mean():
-    tokens = np.random.default_rng(3).normal(size=(2, 5, 7)).astype("float32")
-    mask = tf.constant([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
-    run = with_mean_output(lambda padding_mask: {"sequence_output": tokens})
-    outputs = run(padding_mask=mask)
-    means = [tokens[0, :3].mean(axis=0), tokens[1].mean(axis=0)]
-    assert max_difference(outputs["mean_output"], np.array(means)) < 1e-6
-    assert outputs["sequence_output"] is tokens
 
 
 # === Answers in the graph against `decode_answers`, with scores that are often equal ===

@@ -68,29 +68,26 @@ def test_python_and_the_commands_do_the_same(tmp_path):
     assert min(min(found.values()) for found in results) > 0
 
 
-@pytest.fixture
-def embedder(tmp_path):
-    """Words for an embedder and a file of texts."""
-    preprocessor = AlbertTextEmbedder.preprocessor_cls(make_tokenizer(), 19)
-    model = AlbertTextEmbedder(make_backbone(), preprocessor)
-    model.save_to_preset(str(tmp_path / "embedder"))
-    lines = sample.CORPUS.read_text("utf-8").splitlines()[:9]
-    (tmp_path / "a.txt").write_text("\n".join(["No.", *lines]))
-    return f"{tmp_path / 'embedder'} --texts {tmp_path / 'a.txt'}"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "library"),
-    [("--preset albert_test", "keras_hub"), ("", "sentence_transformers")],
+    ("kind", "options", "library"),
+    [
+        (AlbertTextClassifier, {"num_classes": 2}, "keras_hub"),
+        (AlbertTextEmbedder, {}, "sentence_transformers"),
+    ],
 )
 def test_exports_predict_the_cases_of_both_kinds_of_rows(
-    model, library, tmp_path, request
+    kind, options, library, tmp_path
 ):
     pytest.importorskip(library)
     names = ["saved_model", library]
-    words = model or request.getfixturevalue("embedder")
-    words += f" --rows 5 --batch-sizes 1 3 --only {' '.join(names)}"
+    preprocessor = kind.preprocessor_cls(make_tokenizer(), 19)
+    model = kind(make_backbone(), preprocessor=preprocessor, **options)
+    model.save_to_preset(str(tmp_path / "model"))
+    lines = sample.CORPUS.read_text("utf-8").splitlines()[:9]
+    (tmp_path / "a.txt").write_text("\n".join(["No.", *lines]))
+    words = f"{tmp_path / 'model'} --texts {tmp_path / 'a.txt'} --rows 5"
+    words += f" --batch-sizes 1 3 --only {' '.join(names)}"
     work = inference.prepare(inference.parse(words.split()), tmp_path)
     work |= {"clock": "process_time", "threads": 1}
     for name in names:
@@ -133,11 +130,10 @@ def test_variants_of_a_run_with_exits(finish, rows, tmp_path, monkeypatch, capsy
     model.exit_rule = {"name": "patience", "patience": 2}
     model.save_to_preset(str(run / "model"))
     words = [run, "--data", rows, "--num-rounds", 2, "--num-timed-rows", 7]
-    words += ["--output", tmp_path / "a.json", "--plot", tmp_path / "a.png"]
+    words += ["--output", tmp_path / "a.json"]
     pareto.main([*map(str, words)])
     assert "2 of 3 layers: 0." in capsys.readouterr().out
     results = json.loads((tmp_path / "a.json").read_text())
-    assert (tmp_path / "a.png").stat().st_size > 0
     assert (results["num_rows"], results["num_timed_rows"]) == (40, 7)
     variants = {variant["name"]: variant for variant in results["variants"]}
     cuts = ["1 of 3 layers", "2 of 3 layers"]
