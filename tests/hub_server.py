@@ -7,7 +7,7 @@ import http.server
 import json
 import urllib.parse
 
-from tests.loopback import served
+from tests.loopback import Answers, served
 
 # Files beyond this size are stored by Git LFS, under their SHA-256.
 _LARGEST_IN_GIT = 2000
@@ -64,76 +64,52 @@ class Hub:
             yield entry
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class _Handler(Answers, http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        self.answer(with_body=True)
-
-    def do_HEAD(self):
-        self.answer(with_body=False)
-
-    def answer(self, with_body):
         hub = self.server.hub
         hub.requests.append(self.path)
         path = urllib.parse.urlsplit(self.path).path.strip("/")
         user, model, *rest = path.removeprefix("api/models/").split("/")
         repository = f"{user}/{model}"
         if repository not in hub.repositories:
-            self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"}, with_body)
+            self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
         elif path.startswith("api/") and rest[:1] == ["tree"]:
-            self.send_json([*hub.tree(repository)], with_body)
+            self.send_json([*hub.tree(repository)])
         elif path.startswith("api/"):
-            self.send_json(hub.describe(repository), with_body)
+            self.send_json(hub.describe(repository))
         else:
             name = "/".join(rest[2:])
             content = hub.repositories[repository][name]
             headers = {"ETag": f'"{_hash_of(content)}"', "X-Repo-Commit": hub.commit}
             damage = hub.damage.get(name, lambda content: content)
-            self.send(200, content, headers, with_body, damage(content))
+            self.send(200, content, headers, damage(content))
+
+    do_HEAD = do_GET  # noqa: N815
 
     def do_POST(self):
         hub = self.server.hub
         hub.requests.append(self.path)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.body()
         path = urllib.parse.urlsplit(self.path).path
         address = f"http://{self.headers['Host']}"
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
-            self.send(401, b'{"error": "Invalid credentials"}', {}, True)
+            self.send_json({"error": "Invalid credentials"}, 401)
         elif path == "/api/repos/create":
             stated = json.loads(body)
             repository = f"{stated['organization']}/{stated['name']}"
             hub.repositories.setdefault(repository, {})
-            self.send_json({"url": f"{address}/{repository}"}, True)
+            self.send_json({"url": f"{address}/{repository}"})
         elif "/preupload/" in path:
             files = [
                 {"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
                 for file in json.loads(body)["files"]
             ]
-            self.send_json({"files": files}, True)
+            self.send_json({"files": files})
         else:
             repository = "/".join(path.split("/")[3:5])
             hub.write(repository, body.splitlines())
             commit = f"{address}/{repository}/commit/{hub.commit}"
-            self.send_json({"commitUrl": commit, "commitOid": hub.commit}, True)
-
-    def send_json(self, value, with_body):
-        headers = {"Content-Type": "application/json"}
-        self.send(200, json.dumps(value).encode(), headers, with_body)
-
-    def send(self, status, content, headers, with_body, sent=None):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if with_body:
-            self.wfile.write(content if sent is None else sent)
-            # What was cut short ends in the middle.
-            self.close_connection = sent is not None and len(sent) < len(content)
-
-    def log_message(self, *arguments):
-        pass
+            self.send_json({"commitUrl": commit, "commitOid": hub.commit})
 
 
 @contextlib.contextmanager

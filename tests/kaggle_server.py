@@ -11,7 +11,7 @@ import http.server
 import json
 import urllib.parse
 
-from tests.loopback import served
+from tests.loopback import Answers, served
 
 VERSION = 3
 
@@ -39,19 +39,16 @@ class Kaggle:
             yield from self.files_of(inner, f"{path}{inner['name']}/")
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class _Handler(Answers, http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
         number = int(self.path.rpartition("/")[2])
         name, _ = self.server.kaggle.blobs[number]
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.kaggle.blobs[number] = name, content
-        self.send(200, b"")
+        self.server.kaggle.blobs[number] = name, self.body()
+        self.send(200)
 
     def do_POST(self):
         kaggle = self.server.kaggle
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.body())
         call = urllib.parse.urlsplit(self.path).path.rpartition("/")[2]
         kaggle.calls.append(call)
         owner = request.get("ownerSlug")
@@ -77,21 +74,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             content = files[request["path"]]
             checksum = base64.b64encode(hashlib.md5(content).digest()).decode()
             self.send(200, content, {"x-goog-hash": f"md5={checksum}"})
-
-    def send_json(self, value, status=200):
-        headers = {"Content-Type": "application/json"}
-        self.send(status, json.dumps(value).encode(), headers)
-
-    def send(self, status, content, headers=None):
-        self.send_response(status)
-        length = {"Content-Length": str(len(content))}
-        for name, value in {**(headers or {}), **length}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *arguments):
-        pass
 
 
 @contextlib.contextmanager

@@ -30,11 +30,6 @@ def test_few_names_stand_at_the_top_and_others_one_level_down():
     assert not hasattr(albert_keras, "fill_mask")
 
 
-def test_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="No albert_keras attribute Bert"):
-        albert_keras.Bert  # noqa: B018
-
-
 SIDE_EFFECTS = """
 import logging, os, random, sys, warnings
 

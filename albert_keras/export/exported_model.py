@@ -191,7 +191,7 @@ def _of_texts(folder, call, takes_pairs, takes_both):
 
         def call_batch(columns):
             outputs = call(columns)
-            # As large as all other outputs together, times the length.
+            # It is as long as the longest text, and large.
             outputs.pop("sequence_output", None)
             return outputs
 

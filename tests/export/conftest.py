@@ -1,21 +1,12 @@
-"""Small models, a tokenizer and fresh processes for the export tests."""
-
-import contextlib
-import os
-import pathlib
-import subprocess
-import sys
+"""Small models and a tokenizer for the export tests."""
 
 import keras
-import numpy as np
 import pytest
 
 from albert_keras import sample
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
-from tests.helpers import max_difference
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 VOCABULARY_SIZE = 211
 
 CORPUS = sample.CORPUS
@@ -34,16 +25,6 @@ TEXTS = [
     "\0storms\0 and gulls\0\0boats \0",
     "\ufeffstorms\u2028and \x01gulls\x7f",
 ]
-
-
-def assert_serves(model, features, outputs, bound=1e-5):
-    """Asserts that outputs, with what exports add, are those of a Keras model."""
-    expected = model(features)
-    if not isinstance(expected, dict):
-        expected = {model.export_spec().output_name: expected}
-    assert {*outputs} - {"probabilities", "score", "exit_depth"} == expected.keys()
-    for name, value in expected.items():
-        assert max_difference(outputs[name], value) <= bound, (type(model), name)
 
 
 @pytest.fixture(autouse=True)
@@ -92,58 +73,3 @@ def large_classifier():
 @pytest.fixture(scope="session")
 def texts():
     return TEXTS
-
-
-@pytest.fixture(scope="session")
-def random_features():
-    """Function that makes inputs of any model of ours, rows of different lengths."""
-
-    def make(model, batch, sequence_length):
-        rng = np.random.default_rng(batch)
-        shape = (batch, sequence_length)
-        lengths = rng.integers(3, sequence_length + 1, size=(batch, 1))
-        features = {
-            "token_ids": rng.integers(0, VOCABULARY_SIZE, shape),
-            "segment_ids": rng.integers(0, 2, shape),
-            "padding_mask": np.arange(sequence_length) < lengths,
-            "mask_positions": rng.integers(0, 3, (batch, batch + 1)),
-        }
-        return {name: features[name].astype("int32") for name in model.input}
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def run_fresh():
-    """Function that runs Python code in a new process and returns what it printed."""
-
-    def run(script, *arguments, **environment):
-        finished = subprocess.run(
-            [sys.executable, "-c", script, *map(str, arguments)],
-            cwd=REPOSITORY,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-        )
-        if finished.returncode:
-            pytest.fail(finished.stderr[-5000:])
-        return finished.stdout
-
-    return run
-
-
-@pytest.fixture
-def full_disk():
-    """Context manager in which every write beyond 50 kB of a file fails."""
-    resource = pytest.importorskip("resource")
-
-    @contextlib.contextmanager
-    def fail_writes():
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-    return fail_writes

@@ -19,25 +19,25 @@ def embedder(tokenizer):
     return randomize(ak.AlbertTextEmbedder(backbone, preprocessor, dense_dim=9))
 
 
-def test_a_saved_model_takes_text_and_gives_vectors(embedder, tmp_path):
-    ak.export_saved_model(embedder, tmp_path / "model")
-    outputs = ak.load_exported(tmp_path / "model").predict(TEXTS)
-    assert [*outputs] == ["embedding"]
-    assert max_difference(outputs["embedding"], embedder.encode_text(TEXTS)) < 1e-5
-    # None of pairs.
-    signatures = tf.saved_model.load(str(tmp_path / "model")).signatures
-    assert [*signatures] == ["serving_default"]
-
-
-@pytest.mark.parametrize(("quantization", "bound"), [(None, 1e-5), ("int8", 0.2)])
-def test_tflite_takes_text_and_gives_the_first_dimensions(
-    quantization, bound, embedder, tmp_path
+@pytest.mark.parametrize(
+    ("name", "options", "bound"),
+    [
+        ("saved_model", {}, 1e-5),
+        ("tflite", {}, 1e-5),
+        ("tflite", {"quantization": "int8"}, 0.2),
+    ],
+)
+def test_exports_take_text_and_give_the_first_dimensions(
+    name, options, bound, embedder, tmp_path
 ):
     small = embedder.with_dimensions(4)
-    tokenizer = embedder.preprocessor.tokenizer
-    file = tmp_path / "model.tflite"
-    ak.export_tflite(small, file, quantization, tokenizer)
-    outputs = ak.load_exported(file).predict(TEXTS)
+    options = {**options, "tokenizer": embedder.preprocessor.tokenizer}
+    ak.export.EXPORTERS[name].write(small, tmp_path / "a", **options)
+    outputs = ak.load_exported(tmp_path / "a").predict(TEXTS)
     assert [*outputs] == ["embedding"]
     assert outputs["embedding"].shape == (len(TEXTS), 4)
     assert max_difference(outputs["embedding"], small.encode_text(TEXTS)) < bound
+    if name == "saved_model":
+        # None of pairs.
+        signatures = tf.saved_model.load(str(tmp_path / "a")).signatures
+        assert [*signatures] == ["serving_default"]

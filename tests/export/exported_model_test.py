@@ -1,7 +1,6 @@
 """Exported models: recognized, with files beside them, and answering like their run."""
 
 import dataclasses
-import json
 import tracemalloc
 import zipfile
 
@@ -11,7 +10,6 @@ import pytest
 from albert_keras.export import associated_files
 from albert_keras.export.exported_model import load_beside
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 
 def test_samples_must_be_texts(tmp_path):
@@ -48,18 +46,6 @@ def test_labels_are_read_as_written(activation, backbone, tmp_path):
     associated_files.write_beside(tmp_path, spec)
     expected = labels, activation == "sigmoid"
     assert associated_files.read_labels(tmp_path) == expected
-
-
-def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
-    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=13)
-    assert associated_files.read_packing(tmp_path) is None
-    spec = dataclasses.replace(backbone.export_spec(), preprocessor=preprocessor)
-    associated_files.write_beside(tmp_path, spec)
-    assert associated_files.read_packing(tmp_path) == (13, False)
-    file = tmp_path / associated_files.PREPROCESSOR_FILE
-    other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
-    file.write_text(json.dumps(other))
-    assert associated_files.read_packing(tmp_path) is None
 
 
 LABELS = associated_files.LABELS_FILE

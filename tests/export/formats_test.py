@@ -1,6 +1,10 @@
 """Every format: ids without this package, texts, sizes, errors, recognition."""
 
+import contextlib
 import json
+import pathlib
+import subprocess
+import sys
 
 import keras_hub
 import numpy as np
@@ -12,10 +16,10 @@ from albert_keras.converters import change_architecture
 from albert_keras.export import EXPORTERS, is_exported
 from albert_keras.models import HEADS, AlbertTextClassifier
 from tests.converters.saving_test import make_model
-from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
 from tools.verify_conversion import random_inputs
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LABELS = ["bad", "so-so", "göod"]
 # Extra packages of formats.
 NEEDS = {"tflite": "ai_edge_litert", "onnx": "tf2onnx"}
@@ -72,11 +76,38 @@ for path in sys.argv[2:]:
 """
 
 
+def run_fresh(script, *arguments):
+    """Runs Python code in a new process."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-5000:]
+
+
+def assert_serves(model, features, outputs, bound=1e-5):
+    """Asserts that outputs, with what exports add, are those of a Keras model."""
+    expected = model(features)
+    if not isinstance(expected, dict):
+        expected = {model.export_spec().output_name: expected}
+    assert {*outputs} - {"probabilities", "score", "exit_depth"} == expected.keys()
+    for name, value in expected.items():
+        assert max_difference(outputs[name], value) <= bound, (type(model), name)
+
+
+@contextlib.contextmanager
+def full_disk():
+    """Context in which every write beyond 50 kB of a file fails."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_head_runs_without_this_package_at_any_batch_and_length(
-    name, tmp_path, run_fresh
-):
+def test_every_head_runs_without_this_package_at_any_batch_and_length(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tensorflow"))
     models = {
         head or "backbone": make_model(head, num_layers=2) for head in (None, *HEADS)
@@ -110,7 +141,7 @@ def test_every_head_runs_without_this_package_at_any_batch_and_length(
 
 @pytest.mark.slow
 def test_texts_and_pairs_are_classified_from_the_files_alone(
-    classifier, tokenizer, texts, run_fresh, tmp_path
+    classifier, tokenizer, texts, tmp_path
 ):
     preprocessor = keras_hub.models.TextClassifierPreprocessor(
         tokenizer, sequence_length=13
@@ -179,9 +210,7 @@ def test_other_files_are_not_replaced(name, backbone, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["saved_model", "tflite"])
-def test_nothing_is_left_of_an_interrupted_export(
-    name, large_classifier, full_disk, tmp_path
-):
+def test_nothing_is_left_of_an_interrupted_export(name, large_classifier, tmp_path):
     with full_disk(), pytest.raises((OSError, tf.errors.OpError)):
         EXPORTERS[name].write(large_classifier, tmp_path / "served")
     assert not list(tmp_path.iterdir())

@@ -16,6 +16,7 @@ from albert_keras.models import (
 )
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from tests.helpers import max_difference
+from tools.verify_conversion import random_inputs
 
 LABELS = ["bad", "so-so", "göod"]
 
@@ -75,7 +76,7 @@ def test_nothing_random_is_stored(classifier, tmp_path):
 
 @pytest.mark.slow
 def test_rows_leave_a_model_with_exits_by_its_rule(
-    backbone, tokenizer, texts, random_features, tmp_path
+    backbone, tokenizer, texts, tmp_path
 ):
     model = AlbertEarlyExitClassifier(
         change_architecture(backbone, num_layers=4), 3, labels=LABELS
@@ -84,7 +85,7 @@ def test_rows_leave_a_model_with_exits_by_its_rule(
     model.exit_rule = rule.to_dict()
     export_saved_model(model, tmp_path / "ids", tokenizer=None)
     signatures = tf.saved_model.load(str(tmp_path / "ids")).signatures
-    features = random_features(model, 7, 13)
+    features = random_inputs(model, 7)
     logits = np.array(model.exit_logits(features))
     tensors = {name: tf.constant(value) for name, value in features.items()}
 
@@ -100,11 +101,11 @@ def test_rows_leave_a_model_with_exits_by_its_rule(
     check(served, rule, np.array(model.exit_logits(preprocessor(texts))))
 
 
-def test_products_in_bfloat16(classifier, random_features, tmp_path):
+def test_products_in_bfloat16(classifier, tmp_path):
     exported = export_saved_model(classifier, tmp_path, None, quantization="bfloat16")
     plain = export_saved_model(classifier, tmp_path / "plain", None)
     assert exported.num_bytes == pytest.approx(plain.num_bytes, rel=0.3)
-    features = random_features(classifier, 3, 17)
+    features = random_inputs(classifier, 3)
     serve = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
     logits = serve(**{n: tf.constant(x) for n, x in features.items()})["logits"]
     assert logits.dtype == tf.float32

@@ -35,17 +35,11 @@ def test_every_requirement_is_locked_in_a_version_that_is_allowed():
     assert {*not_locked} == {"albert-keras", "torch"}
 
 
-def test_every_locked_version_has_hashes_and_none_an_address():
+def test_the_lock_has_no_address_and_the_ruff_of_pre_commit():
+    # pip checks that all versions have hashes.
     lock = (ROOT / "requirements.lock").read_text("utf-8")
-    entries = re.split(r"\n(?=[\w.-]+==)", lock)[1:]
-    assert len(entries) > 100
-    assert all("--hash=sha256:" in entry for entry in entries)
     assert "://" not in lock
     assert "--find-links" not in lock
-
-
-def test_pre_commit_has_the_locked_ruff():
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
     hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     locked = re.search(r"^ruff==(\S+)", lock, re.M)[1]
     assert re.search(r"rev: v(\S+)", hooks)[1] == locked

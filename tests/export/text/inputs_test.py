@@ -1,66 +1,34 @@
 """Texts of no and of any size, and bytes that are none, on each kind of signature."""
 
-import keras
+import pathlib
+
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_text
 
-from albert_keras.export import export_saved_model, load_exported
-from albert_keras.models import (
-    AlbertBackbone,
-    AlbertMaskedLM,
-    AlbertMultipleChoice,
-    AlbertQuestionAnswerer,
-    AlbertTextClassifier,
-    AlbertTokenClassifier,
-)
-from albert_keras.runs.inference import LoadedModel
-from albert_keras.tasks.masked_words import MaskedWordsTask
-from albert_keras.tasks.prediction import task_of
-from tests.export.stock_server import unlinked_operations
+from albert_keras import sample
 from tests.export.text.conftest import STRANGE, approximately
+from tests.helpers import max_difference
 
-# Characters of the longest text that are tagged, or asked about: for a megabyte the
-# model in Keras, with which answers are compared, takes ten seconds.
-LONG = 2**17
-# Models, what is between a sample and its texts, and the names of their inputs.
-KINDS = {
-    "classifier": (AlbertTextClassifier, {"num_classes": 3}, lambda text: text),
-    "masks": (AlbertMaskedLM, {}, lambda text: f"[MASK] {text[:9]}"),
-    "tags": (AlbertTokenClassifier, {"num_classes": 3}, lambda text: text[:LONG]),
-    "choices": (AlbertMultipleChoice, {}, lambda text: (text, text[:9], [text, "a"])),
-    "answers": (
-        AlbertQuestionAnswerer,
-        {},
-        lambda text: (text[:9], f"the {text[:LONG]}"),
-    ),
+# A megabyte; and the characters that are tagged, or asked about.
+TEXT, LONG = 6 * sample.CORPUS.read_text("utf-8"), 2**15
+# What is between a sample and its texts.
+SAMPLES = {
+    "classes": lambda text: text,
+    "masks alone": lambda text: f"[MASK] {text[:9]}",
+    "tags": lambda text: text[:LONG],
+    "choices": lambda text: (text, text[:9], [text, "a"]),
+    "plain answers": lambda text: (text[:9], f"the {text[:LONG]}"),
 }
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def served(request, tokenizer, tmp_path_factory):
+@pytest.fixture(scope="module", params=SAMPLES)
+def served(request, make_run, serve):
     """A function from texts to samples, and the models in Keras and in a SavedModel."""
-    kind, options, sample_of = KINDS[request.param]
-    keras.utils.set_random_seed(7)
-    backbone = AlbertBackbone.from_config_preset(
-        "albert_test",
-        vocabulary_size=211,
-        num_layers=1,
-        max_sequence_length=131,
-        initializer_range=0.2,
-    )
-    lengths = {"sequence_length": 19}
-    if request.param == "answers":
-        # The longest text has hundreds of windows.
-        lengths = {"sequence_length": 131, "doc_stride": 113, "max_question_length": 5}
-    preprocessor = kind.preprocessor_cls(tokenizer, **lengths)
-    model = kind(backbone, preprocessor=preprocessor, **options)
-    is_masks = request.param == "masks"
-    task = MaskedWordsTask(tokenizer) if is_masks else task_of(model)
-    path = tmp_path_factory.mktemp("served") / "model"
-    export_saved_model(model, path)
-    signature = tf.saved_model.load(str(path)).signatures["serving_default"]
-    return sample_of, LoadedModel(task, model), load_exported(path), signature
+    run = make_run(request.param)
+    predictor, signatures = serve(run.model)
+    return SAMPLES[request.param], run, predictor, signatures["serving_default"]
 
 
 def same(expected, received):
@@ -82,10 +50,17 @@ def inputs_of(signature, texts, wide=("a", "b")):
     }
 
 
+def check_equal(found, expected):
+    if expected.dtype == tf.string:
+        assert (found == expected).numpy().all()
+    else:
+        assert max_difference(found, expected) < 1e-5
+
+
 @pytest.mark.slow
 def test_any_text_is_answered_as_by_keras(served):
     sample_of, run, predictor, signature = served
-    texts = [*STRANGE[:3], *STRANGE[4:7], "storms and gulls " * 2**16]
+    texts = [*STRANGE[:3], *STRANGE[4:7], TEXT]
     samples = [sample_of(text) for text in texts]
     assert len(texts[-1]) > 2**20
     assert same(run.predict(samples), predictor.predict(samples))
@@ -96,17 +71,25 @@ def test_any_text_is_answered_as_by_keras(served):
     # The first ones are answered as by themselves.
     few = signature(**inputs_of(signature, texts[:37]))
     for name, values in few.items():
-        found = outputs[name][tuple(map(slice, values.shape))].numpy()
-        if values.dtype == tf.string:
-            assert (found == values.numpy()).all(), name
-        else:
-            assert np.abs(found - values.numpy()).max() < 1e-5, name
+        check_equal(outputs[name][tuple(map(slice, values.shape))], values)
 
 
 @pytest.mark.slow
 def test_every_operation_is_one_that_the_stock_server_links(served):
-    *_, signature = served
-    assert unlinked_operations(signature.graph.as_graph_def()) == set()
+    """TensorFlow Serving's build file links those of TensorFlow and tensorflow-text."""
+    graph = served[-1].graph.as_graph_def()
+    used = {node.op for node in graph.node}
+    used |= {node.op for f in graph.library.function for node in f.node_def}
+    used -= {f.signature.name for f in graph.library.function}
+    assert any(name.startswith("TFText>") for name in used)
+    linked = {*dir(tf.raw_ops)}
+    folder = pathlib.Path(tensorflow_text.__file__).parent / "python" / "ops"
+    for library in folder.glob("*.so"):
+        # The functions of `TFText>Name` are `TFText_Name`.
+        names = dir(tf.load_op_library(str(library)))
+        linked |= {name.replace("TFText_", "TFText>") for name in names}
+    linked = {name.lower() for name in linked}
+    assert {name for name in used if name.lower() not in linked} == set()
 
 
 @pytest.mark.slow
@@ -121,8 +104,4 @@ def test_no_text_and_no_utf_8(served):
     )
     for name, values in expected.items():
         if not name.endswith(("starts", "ends")):
-            found = received[name].numpy()
-            if values.dtype == tf.string:
-                assert (found == values.numpy()).all(), name
-            else:
-                assert np.abs(found - values.numpy()).max() < 1e-5, name
+            check_equal(received[name], values)

@@ -2,43 +2,32 @@
 
 import dataclasses
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models import (
-    AlbertJointQuestionAnswerer,
-    AlbertMaskedLM,
-    AlbertMultipleChoice,
-    AlbertTokenClassifier,
-)
 from albert_keras.preprocessors.tagged_words import words_of
-from albert_keras.tasks.entities import find_entities
 from albert_keras.tasks.masked_words import fill_mask
-from albert_keras.tasks.prediction import answer_questions, tag_words, task_of
+from albert_keras.tasks.prediction import answer_questions, tag_words
 from tests.export.text.conftest import (
     LONG_SENTENCES,
+    QUESTIONS,
     STRANGE,
-    STRANGE_QUESTIONS,
     approximately,
-    long_context,
 )
 
 
 @pytest.mark.slow
-def test_choices_have_logits_and_a_label(backbone, tokenizer, serve):
-    preprocessor = AlbertMultipleChoice.preprocessor_cls(tokenizer, sequence_length=19)
-    model = AlbertMultipleChoice(backbone, preprocessor)
-    task, (_, signatures) = task_of(model), serve(model)
+def test_choices_have_logits_and_a_label(make_run, serve):
+    run = make_run("choices")
+    _, signatures = serve(run.model)
     signature = signatures["serving_default"]
     outputs = signature(
         context=tf.constant(["the storms"]),
         question=tf.constant(["_"]),
         choices=tf.constant([["a", "b"]]),
     )
-    prepared = task.prepare(task.rows_of([("the storms", "_", ["a", "b"])]))
-    (row,) = task.describe(prepared, task.predict(model, prepared, 3))
+    (row,) = run.predict([("the storms", "_", ["a", "b"])])
     assert outputs["logits"].numpy()[0].tolist() == approximately(row["logits"])
     assert outputs["label"].numpy().tolist() == [row["label"].encode()]
     one = tf.constant(["a"])
@@ -49,9 +38,8 @@ def test_choices_have_logits_and_a_label(backbone, tokenizer, serve):
 
 
 @pytest.mark.slow
-def test_rows_without_masks_are_empty(backbone, tokenizer, serve):
-    preprocessor = AlbertMaskedLM.preprocessor_cls(tokenizer)
-    model = AlbertMaskedLM(backbone, preprocessor)
+def test_rows_without_masks_are_empty(make_run, serve):
+    _, model = make_run("masks alone")
     predictor, signatures = serve(model)
     signature = signatures["serving_default"]
     outputs = signature(text=tf.constant(["a [MASK]", "[MASK] [MASK]"]))
@@ -69,38 +57,16 @@ def test_rows_without_masks_are_empty(backbone, tokenizer, serve):
         assert outputs["tokens"].numpy().tolist() == [[[b""] * 5]]
 
 
-# Long contexts have several windows, more in all than a part.
-PAIRS = [
-    ("who counts?", long_context(83)),
-    ("a question which is too long, and is cut?", "the lighthouse and the gulls " * 3),
-    *STRANGE_QUESTIONS,
-    ("who?", " \n"),
-]
-
-
 # The plain head is exported in tests/runs/exporting_test.py.
 @pytest.mark.slow
-def test_answers_are_those_of_the_model(backbone, tokenizer, serve):
-    preprocessor = AlbertJointQuestionAnswerer.preprocessor_cls(
-        tokenizer, sequence_length=19, doc_stride=5, max_question_length=6
-    )
-    model = AlbertJointQuestionAnswerer(backbone, preprocessor)
-    questions, contexts = map(list, zip(*PAIRS, strict=True))
+def test_answers_are_those_of_the_model(make_run, serve):
+    task, model = make_run("joint answers")
+    questions, contexts = map(list, zip(*QUESTIONS, strict=True))
     expected = answer_questions(model, questions, contexts, max_answer_length=7)
-    threshold = float(np.median([row["null_score"] for row in expected]))
-    task = dataclasses.replace(
-        task_of(model), max_answer_length=7, null_threshold=threshold + 1e-4
-    )
-    predictor, signatures = serve(model, task=task)
-    expected = answer_questions(
-        model, questions, contexts, max_answer_length=7, null_threshold=threshold + 1e-4
-    )
-    received = [
-        {name: row[name] for name in ("answer", "null_score", "candidates")}
-        for row in predictor.predict(PAIRS, 4)
-    ]
-    assert received == approximately(expected)
-
+    threshold = float(np.median([row["null_score"] for row in expected])) + 1e-4
+    options = {"max_answer_length": 7, "null_threshold": threshold}
+    expected = answer_questions(model, questions, contexts, **options)
+    _, signatures = serve(model, task=dataclasses.replace(task, **options))
     signature = signatures["serving_default"]
     outputs = signature(question=tf.constant(questions), context=tf.constant(contexts))
     answers = [answer.decode() for answer in outputs["answer"].numpy()]
@@ -126,15 +92,9 @@ def test_answers_are_those_of_the_model(backbone, tokenizer, serve):
         signature(question=one[:0], context=one)
 
 
-LABELS = ["O", "B-PER", "I-PER", "I-LOC"]
-
-
 @pytest.mark.slow
-def test_words_and_entities_have_their_places(backbone, tokenizer, serve):
-    # With others all words may have one tag.
-    keras.utils.set_random_seed(5)
-    preprocessor = AlbertTokenClassifier.preprocessor_cls(tokenizer, sequence_length=13)
-    tagger = AlbertTokenClassifier(backbone, 4, preprocessor, labels=LABELS)
+def test_words_and_entities_have_their_places(make_run, serve):
+    _, tagger = make_run("tags")
     _, signatures = serve(tagger)
     texts = [*LONG_SENTENCES, *STRANGE, "𠀀é北京 in 2020年，\u3000かな"]
     signature = signatures["serving_default"]
@@ -152,14 +112,11 @@ def test_words_and_entities_have_their_places(backbone, tokenizer, serve):
         assert (starts[len(words) :] == -1).all()
         places = list(zip(starts, ends, strict=True))[: len(words)]
         assert [text[start:end] for start, end in places] == words
-        entities = [
-            (kind, places[first][0], places[end - 1][1])
-            for kind, first, end in find_entities(tags)
-        ]
-        names = ("entity_types", "entity_starts", "entity_ends", "entities")
-        found = [*zip(*(row[name] for name in names), strict=True)][: len(entities)]
-        assert [(k.decode(), a, b) for k, a, b, _ in found] == entities
-        assert [t.decode() for *_, t in found] == [text[a:b] for _, a, b in entities]
-        received = row["entity_scores"][: len(entities)].tolist()
+        # The rules are tested in graph_test.py.
+        received = row["entity_scores"][: len(scores)].tolist()
         assert received == approximately(scores)
-        assert (row["entity_starts"][len(entities) :] == -1).all()
+        starts, ends = row["entity_starts"], row["entity_ends"]
+        assert (starts[len(scores) :] == -1).all()
+        places = zip(starts, ends, row["entities"], strict=True)
+        for start, end, entity in [*places][: len(scores)]:
+            assert entity.decode() == text[start:end]
