@@ -50,7 +50,7 @@ class ExportOptions(Options):
     )
     sequence_length: int | None = option(
         "maximum number of tokens of text inputs (default: that of the run); fixed "
-        "length of ids in TFLite and ONNX (default: any)",
+        "length of ids (default: any)",
         None,
         Range(1, MAX_POSITIONS),
     )

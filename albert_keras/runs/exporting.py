@@ -27,7 +27,7 @@ def export_run(
         inputs: `"text"`, `"ids"`, or `None` for the format's default: text in a
             SavedModel, otherwise ids.
         sequence_length: int. For text inputs the maximum number of tokens, by default the
-            run's; for ids in TFLite and ONNX the fixed length of rows, by default any.
+            run's; for ids the fixed length of rows, by default any.
         dimensions: int. For an embedder, the number of leading dimensions to keep.
         **options: Options of the format: `quantization` as for `export_tflite` and
             `export_saved_model`; `exit_rule`, an `ExitRule` for a run with exits, instead
