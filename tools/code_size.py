@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the lines of code of folders, by their parts.
+"""Prints the size of the code: lines by folder, public names, cycles of imports.
 
-A line of code is one with a token that is neither a comment nor a docstring.
+A line of code is one with a token that is neither a comment nor a docstring. A cycle is a
+set of modules that import each other, also inside functions.
 
 example:
   tools/code_size.py albert_keras tests tools
@@ -40,7 +41,7 @@ def count_lines(text):
 
 
 def find_cycle(folder):
-    """Returns modules of a package that import each other, also inside functions."""
+    """Returns the modules of a cycle of imports in a package, or an empty list."""
     modules = {
         ".".join(path.relative_to(folder.parent).with_suffix("").parts): path
         for path in folder.rglob("*.py")
@@ -74,6 +75,17 @@ def main(folders):
         for part, lines in sorted(totals.items(), key=lambda item: -item[1]):
             print(f"{lines:7,}  {folder.name}/{part}")
         print(f"{sum(totals.values()):7,}  {folder.name}")
+        stub = folder / "__init__.pyi"
+        if stub.is_file():
+            names = {
+                alias.asname
+                for node in ast.parse(stub.read_text("utf-8")).body
+                # Not the folders, whose names are one level down.
+                if node.module
+                for alias in node.names
+            }
+            cycle = " -> ".join(find_cycle(folder)) or "none"
+            print(f"{len(names):7,}  public names of {folder.name}; cycles: {cycle}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
 """Hook of MkDocs for pages that are made from the code.
 
 It replaces `{{ commands }}`, `{{ recipes }}`, `{{ tasks }}` and `{{ sizes }}` in a page
-by the help of the commands, and tables of recipes, tasks and presets, so that the
-reference cannot differ from the code.
+by tables of the parsers, recipes, tasks and presets, so that the reference cannot differ
+from the code.
 """
+
+import argparse
+import re
+import textwrap
 
 from tools.tables import markdown_table
 
@@ -19,14 +23,58 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def commands():
-    """Returns the help of all commands, in Markdown."""
+    """Returns the reference of all commands, in Markdown."""
     from albert_keras import cli
 
     parts = []
-    for name in cli.COMMANDS:
+    for name, summary in cli.COMMANDS.items():
         _, parser = cli.make_parsers([name])
-        parts.append(f"## {name}\n\n```text\n{parser.format_help()}```")
+        parts += [f"## {name}", f"{summary[0].upper()}{summary[1:]}."]
+        parts += [f"```text\n{parser.usage}\n```", *_description(parser.description)]
+        for group in parser._action_groups:
+            if not (rows := [*filter(None, map(_option, group._group_actions))]):
+                continue
+            table = markdown_table(["option", "meaning"], rows)
+            if group.title not in ("options", "positional arguments"):
+                # Folded: a page has 300 options.
+                folded = textwrap.indent(table, "    ")
+                table = f'??? note "{group.title.capitalize()}"\n\n{folded}'
+            parts.append(table)
     return "\n\n".join(parts)
+
+
+def _description(text):
+    """Yields the paragraphs of a command's help; its examples become a code block."""
+    text, *examples = re.split(r"\nexamples?:\n", text, maxsplit=1)
+    _, _, rest = text.strip().partition("\n")
+    if rest.strip():
+        yield _as_markdown(rest.strip())
+    for block in examples:
+        lines = [line.removeprefix("  ") for line in block.rstrip().split("\n")]
+        yield "```bash\n" + "\n".join(lines) + "\n```"
+
+
+def _as_markdown(text):
+    """Escapes the characters that Markdown reads, except in backticks."""
+    return re.sub(r"`[^`]*`|[\[*_<]", _escaped, text)
+
+
+def _escaped(match):
+    found = match[0]
+    return found if found[0] == "`" else {"<": "&lt;"}.get(found, f"\\{found}")
+
+
+def _option(action):
+    """Returns a row of a table of options, or `None` for that of help."""
+    if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
+        return None
+    names = " ".join(f"`{flag}`" for flag in action.option_strings)
+    about = (action.help or "").replace("%%", "%").replace("|", "\\|")
+    about = _as_markdown(about)
+    if action.choices:
+        known = ", ".join(f"`{choice}`" for choice in action.choices)
+        about += f"<br>One of {known}."
+    return [names or f"`{action.metavar or action.dest}`", about]
 
 
 def table(head, named, columns):

@@ -9,7 +9,7 @@ import zipfile
 import keras
 import keras_hub
 
-from albert_keras.checks import check_choice, check_json
+from albert_keras.checks import check_choice, check_json, shortened
 from albert_keras.export.text.kinds import IDS_KINDS, TEXT_KINDS
 from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.system.files import read_json, write_json
@@ -103,23 +103,29 @@ def extract_files(path, folder):
     """Writes the associated files of a TFLite file, if it has some, to a folder.
 
     Raises:
-        ValueError: If they are much larger than the file.
-        zipfile.BadZipFile: If they are damaged.
+        ValueError: If they are damaged, or much larger than the file.
     """
     if not zipfile.is_zipfile(path):
         return
-    with zipfile.ZipFile(path) as archive:
-        num_bytes = sum(member.file_size for member in archive.infolist())
-        largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
-        if num_bytes > largest:
-            raise ValueError(
-                f"The files in '{path}' must have at most {largest} bytes. Received: "
-                f"{num_bytes} bytes."
-            )
-        for member in archive.infolist():
-            if _READ.fullmatch(member.filename) and member.compress_type in _METHODS:
-                # The checksum finds a file that is longer than its stated size.
-                archive.extract(member, folder)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            num_bytes = sum(member.file_size for member in archive.infolist())
+            largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
+            if num_bytes > largest:
+                raise ValueError(f"{num_bytes} bytes, more than {largest}")
+            for member in archive.infolist():
+                if (
+                    _READ.fullmatch(member.filename)
+                    and member.compress_type in _METHODS
+                ):
+                    # The checksum finds a file that is longer than its stated size.
+                    archive.extract(member, folder)
+    # Python raises many kinds of errors for damaged archives.
+    except Exception as error:
+        raise ValueError(
+            "The associated files of a TFLite file must be whole, and not much larger "
+            f"than the file. Received: '{path}': {shortened(str(error))}."
+        ) from error
 
 
 def read_labels(folder):

@@ -196,9 +196,15 @@ def _of_texts(folder, call, takes_pairs, takes_both):
             return outputs
 
         outputs = in_text_batches(call_batch, columns, batch_size)
-        if task.labels and not several_hold and "probabilities" in outputs:
-            best = outputs["probabilities"].argmax(axis=-1)
-            outputs.setdefault("label", np.array(task.labels)[best])
+        if task.labels and "probabilities" in outputs:
+            if len(task.labels) != (number := outputs["probabilities"].shape[-1]):
+                raise ValueError(
+                    "An exported model must have a label for each class. Received: "
+                    f"{len(task.labels)} labels, {number} classes."
+                )
+            if not several_hold:
+                best = outputs["probabilities"].argmax(axis=-1)
+                outputs.setdefault("label", np.array(task.labels)[best])
         return outputs
 
     return ExportedModel(task, run_rows)

@@ -75,9 +75,10 @@ def load_exported(path):
         `ExportedModel`; see its `predict`.
 
     Raises:
+        FileNotFoundError: If there is no such path.
         ImportError: If the runtime of the format is absent.
-        ValueError: If there is no exported model at the path, or if it takes ids and has
-            no tokenizer beside it.
+        ValueError: If the content has none of the formats or is damaged, or if the model
+            takes ids and has no tokenizer beside it.
 
     Example:
 
@@ -86,6 +87,8 @@ def load_exported(path):
     classifier.predict(["a charming journey"])["label"]
     ```
     """
+    if not pathlib.Path(path).exists():
+        raise FileNotFoundError(f"The exported model '{path}' does not exist.")
     for format in EXPORTERS.values():
         if format.recognizes(path):
             return format.load(path)

@@ -51,8 +51,8 @@ def export_saved_model(
     heads answer text like their tasks, as documented by the classes in `export.text`:
     `masked_words`, `choices`, `tagging` and `questions`.
 
-    Keras' `TFSMLayer(path, call_endpoint="serving_default")` calls a signature that has
-    one input.
+    Keras' `TFSMLayer` calls each signature, by its name or as `serve`, with its only
+    input or a dict of inputs.
 
     Outputs are float32 and have the model's names. Classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of classes that exclude each other, the
@@ -111,7 +111,8 @@ def export_saved_model(
         sizes = signatures.sizes_of_ids(spec, sequence_length, batch_size=None)
         functions = signatures.id_signatures(spec, calls, with_label=True, **sizes)
     with atomic_folder(path) as folder:
-        signatures.write_signatures(spec.model, functions, folder)
+        endpoints = signatures.keras_endpoints(functions)
+        signatures.write_signatures(spec.model, functions, folder, endpoints)
         assets = assets_of(folder)
         write_beside(assets, spec, task, takes_text=tokenizer is not None)
     return measured(path)

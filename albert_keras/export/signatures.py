@@ -115,7 +115,7 @@ def id_signatures(spec, calls, **options):
     return {n: serve_features(spec, call=call, **options) for n, call in calls.items()}
 
 
-def write_signatures(model, signatures, folder):
+def write_signatures(model, signatures, folder, endpoints=None):
     """Writes a SavedModel of concrete functions, by name, that call a model.
 
     It stores each weight once; Keras' `model.export` (3.15) stores it twice. The same
@@ -125,15 +125,40 @@ def write_signatures(model, signatures, folder):
         model: One of our models.
         signatures: Dict of concrete functions.
         folder: str or path.
+        endpoints: Dict of further functions. TFLite's converter loses the signatures of
+            a SavedModel that has some.
     """
     module = tf.Module()
     module.model_variables = [variable.value for variable in model.weights]
+    for name, function in (endpoints or {}).items():
+        setattr(module, name, function)
     tf.saved_model.save(module, str(folder), signatures=signatures)
     # Without its random UUID; its hashes identify the content.
     file = pathlib.Path(folder, "fingerprint.pb")
     fingerprint = FingerprintDef.FromString(file.read_bytes())
     fingerprint.uuid = ""
     file.write_bytes(fingerprint.SerializeToString(deterministic=True))
+
+
+def keras_endpoints(signatures):
+    """Returns functions for Keras' `TFSMLayer`, by the names of signatures and `serve`.
+
+    Each takes one argument: the only input of the signature, or a dict of inputs.
+    """
+    endpoints = {name: _of_one_argument(value) for name, value in signatures.items()}
+    return {**endpoints, "serve": endpoints[SERVING_SIGNATURE]}
+
+
+def _of_one_argument(function):
+    arguments = tf.nest.flatten(function.structured_input_signature)
+    specs = {spec.name: spec for spec in arguments if isinstance(spec, tf.TensorSpec)}
+    takes_dict = len(specs) > 1
+
+    def call(inputs):
+        return function(**(inputs if takes_dict else dict.fromkeys(specs, inputs)))
+
+    signature = [specs] if takes_dict else [*specs.values()]
+    return tf.function(call, signature, autograph=False)
 
 
 def exit_calls(spec, leave, rule=None, all_depths=False):

@@ -51,7 +51,8 @@ def test_reference_of_commands_has_every_option():
         _, parser = cli.make_parsers([name])
         flags = {flag for action in parser._actions for flag in action.option_strings}
         for flag in flags - {"-h", "--help"}:
-            assert flag in text
+            assert f"`{flag}`" in text
+    assert "%%" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Exported models: recognized, with files beside them, and answering like their run."""
 
+import contextlib
 import dataclasses
 import tracemalloc
 import zipfile
@@ -27,6 +28,15 @@ def test_samples_must_be_texts(tmp_path):
             predict(samples)
     with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
         predict(["a"], batch_size=0)
+
+
+@pytest.mark.parametrize("file", ["labels.txt", "multi_labels.txt"])
+def test_there_is_a_label_for_each_class(file, tmp_path):
+    (tmp_path / file).write_text("a")
+    outputs = {"probabilities": np.array([[0.1, 0.7, 0.2]])}
+    model = load_beside(tmp_path, tmp_path, lambda features: outputs, {"text": None})
+    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
+        model.predict(["x"])
 
 
 def test_ids_need_a_tokenizer_beside_the_model(tmp_path):
@@ -74,7 +84,7 @@ def test_only_known_names_are_extracted(tmp_path):
 def test_archives_that_claim_or_hold_too_much_are_refused(tmp_path):
     path = tmp_path / "m.tflite"
     write_zip(path, {"bomb": "0" * 10**7})
-    check_is_refused(path, ValueError, "Received: 10000000 bytes")
+    check_is_refused(path, "10000000 bytes, more than")
     # `zipfile` decompresses it whole.
     write_zip(path, {LABELS: "a"}, zipfile.ZIP_LZMA)
     associated_files.extract_files(path, tmp_path / "out")
@@ -85,12 +95,22 @@ def test_archives_that_claim_or_hold_too_much_are_refused(tmp_path):
     entry = content.rindex(b"PK\x01\x02")
     content[entry + 24 : entry + 28] = (5).to_bytes(4, "little")
     path.write_bytes(content)
-    check_is_refused(path, zipfile.BadZipFile, "Bad CRC-32")
+    check_is_refused(path, "Bad CRC-32")
 
 
-def check_is_refused(path, kind, message):
+def test_damaged_archives_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_STORED)
+    content = path.read_bytes()
+    for place in range(5000, len(content)):
+        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with contextlib.suppress(ValueError):
+            associated_files.extract_files(path, tmp_path / "out")
+
+
+def check_is_refused(path, message):
     tracemalloc.start()
-    with pytest.raises(kind, match=message):
+    with pytest.raises(ValueError, match=f"must be whole.*m.tflite': {message}"):
         associated_files.extract_files(path, path.parent / "out")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -241,7 +241,8 @@ def test_unknown_content_is_one_error(content, tmp_path):
         ak.load_exported(file)
 
 
-@pytest.mark.parametrize("name", [".", "absent"])
-def test_other_paths_are_one_error(name, tmp_path):
+def test_other_paths_are_one_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="model '.*absent' does not exist"):
+        ak.load_exported(tmp_path / "absent")
     with pytest.raises(ValueError, match="must be an exported model"):
-        ak.load_exported(tmp_path / name)
+        ak.load_exported(tmp_path)

@@ -40,12 +40,25 @@ def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_pa
     assert max_difference(short, both[:1, :length]) <= 1e-5
 
 
-def test_keras_calls_a_signature_of_one_input(classifier, tokenizer, tmp_path):
-    export_saved_model(classifier, tmp_path, tokenizer, sequence_length=13)
-    layer = keras.layers.TFSMLayer(tmp_path, call_endpoint="serving_default")
-    texts = ["a", "the gulls"]
-    expected = load_exported(tmp_path).predict(texts)["logits"]
-    assert max_difference(layer(tf.constant(texts))["logits"], expected) == 0.0
+def test_keras_calls_signatures_of_any_number_of_inputs(
+    classifier, tokenizer, tmp_path
+):
+    export_saved_model(classifier, tmp_path / "ids", tokenizer=None)
+    features = random_inputs(classifier, 2)
+    for endpoint in ("serve", "serving_default"):
+        layer = keras.layers.TFSMLayer(tmp_path / "ids", call_endpoint=endpoint)
+        found = layer(features)["logits"]
+        assert max_difference(found, classifier(features)) < 1e-5
+    export_saved_model(classifier, tmp_path / "text", tokenizer, sequence_length=13)
+    text = keras.layers.TFSMLayer(tmp_path / "text")
+    pairs = keras.layers.TFSMLayer(tmp_path / "text", call_endpoint="serve_pairs")
+    texts = {"text": tf.constant(["a", "b"]), "text_pair": tf.constant(["gulls", "c"])}
+    expected = tf.saved_model.load(tmp_path / "text").signatures
+    for found, name, given in (
+        (text(texts["text"]), "serving_default", {"text": texts["text"]}),
+        (pairs(texts), "serve_pairs", texts),
+    ):
+        assert max_difference(found["logits"], expected[name](**given)["logits"]) == 0.0
 
 
 def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):

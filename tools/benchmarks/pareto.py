@@ -5,12 +5,12 @@ The runs are of `finetune` or `distill`, of one task of texts. Variants of the f
 are: the model itself; with exits, the model cut at each depth and its calibrated rule;
 and its SavedModel and TFLite files, which take text and have the rule. All begin with
 raw text, and are timed in turn, so that a busy machine slows all of them alike. Prints
-scores and milliseconds of processor time for each row. On the front are the variants that
-no other one beats in both.
+scores and milliseconds of processor time for each row, and draws them. On the front are
+the variants that no other one beats in both.
 
 example:
   tools/benchmarks/pareto.py runs/sst2 runs/student --data SST-2/dev.tsv \
-      --output pareto.json
+      --output pareto.json --plot pareto.png
 """
 
 import functools
@@ -20,7 +20,12 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis.figures import run_name
+from albert_keras.analysis.figures import (
+    families_for,
+    finish_figure,
+    new_figure,
+    run_name,
+)
 from albert_keras.checks import check_different
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
@@ -42,12 +47,13 @@ EXPORTED = {
 
 
 def main(argv=None):
-    """Prints the variants, and writes them as JSON where asked."""
+    """Prints the variants; writes them as JSON and draws them where asked."""
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("runs", nargs="+", help="runs of one task, of texts")
     add("--data", required=True, help="rows with labels")
     add("--output", help="JSON file to write (default: none)")
+    add("--plot", help="picture to write (default: none)")
     add("--batch-size", type=int, default=32)
     add("--num-rounds", type=int, default=5)
     add("--num-timed-rows", type=int, default=128, help="all are scored")
@@ -61,6 +67,8 @@ def main(argv=None):
         )
     if arguments.output:
         write_json(arguments.output, results)
+    if arguments.plot:
+        finish_figure(plot(results), arguments.plot)
 
 
 def measure(arguments):
@@ -168,6 +176,24 @@ def front_of(variants):
             front.append(each["name"])
             best = each["score"]
     return front
+
+
+def plot(results):
+    """Draws score and milliseconds, a row for each variant."""
+    variants = sorted(results["variants"], key=lambda v: -v["milliseconds"])
+    names = [variant["name"] for variant in variants]
+    fills = ["0.15" if name in results["front"] else "w" for name in names]
+    figure = new_figure(8, 1.2 + 0.3 * len(names))
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, key in (left, "score"), (right, "milliseconds"):
+        values = [variant[key] for variant in variants]
+        axes.scatter(values, range(len(names)), color=fills, edgecolor="0.15")
+        axes.grid(color="0.9")
+    left.set_xlabel(f"{results['metric']} ({results['num_rows']:,} rows)")
+    right.set_xlabel(f"processor ms a row, in batches of {results['batch_size']}")
+    left.set_yticks(range(len(names)), names, fontfamily=families_for(*names))
+    figure.suptitle("Filled: no other variant is both better and faster", fontsize=10)
+    return figure
 
 
 if __name__ == "__main__":

@@ -130,10 +130,11 @@ def test_variants_of_a_run_with_exits(finish, rows, tmp_path, monkeypatch, capsy
     model.exit_rule = {"name": "patience", "patience": 2}
     model.save_to_preset(str(run / "model"))
     words = [run, "--data", rows, "--num-rounds", 2, "--num-timed-rows", 7]
-    words += ["--output", tmp_path / "a.json"]
+    words += ["--output", tmp_path / "a.json", "--plot", tmp_path / "a.png"]
     pareto.main([*map(str, words)])
     assert "2 of 3 layers: 0." in capsys.readouterr().out
     results = json.loads((tmp_path / "a.json").read_text())
+    assert (tmp_path / "a.png").stat().st_size > 0
     assert (results["num_rows"], results["num_timed_rows"]) == (40, 7)
     variants = {variant["name"]: variant for variant in results["variants"]}
     cuts = ["1 of 3 layers", "2 of 3 layers"]
