@@ -110,11 +110,8 @@ def tasks():
     from albert_keras.tasks import TASKS
 
     def steps(recipe):
-        return (
-            f"{recipe.num_steps:,}"
-            if recipe.num_steps
-            else f"{recipe.num_epochs} epochs"
-        )
+        steps = recipe.num_steps
+        return f"{steps:,}" if steps else f"{recipe.num_epochs} epochs"
 
     def warmup(recipe):
         return "6 %" if recipe.warmup_steps is None else f"{recipe.warmup_steps:,}"

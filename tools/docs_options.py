@@ -38,15 +38,14 @@ class Docstrings(griffe.Extension):
         place = DEFAULTS[name]
         given = call.args[place : place + 1]
         attr.value = ast.unparse(given[0]) if given else None
-        help_text = _text_of(call.args[0])
-        attr.extra["option"] = (help_text, attr.value)
+        attr.extra["option"] = _text_of(call.args[0])
 
     def on_class_members(self, *, node, cls, **kwargs):
         """Adds a table of the options to the docstring of a class."""
         rows = [
-            [f"`{name}`", help_text]
+            [f"`{name}`", member.extra["option"]]
             for name, member in cls.members.items()
-            for help_text, _ in filter(None, [member.extra.get("option")])
+            if "option" in member.extra
         ]
         if rows and cls.docstring:
             table = markdown_table(["field", "meaning"], rows)

@@ -135,10 +135,7 @@ def _ngrams_of(token_ids, order, is_special):
 
 def _encode(ngrams, vocabulary_size):
     """Returns each column as an integer in base `vocabulary_size`, first token first."""
-    codes = np.zeros(ngrams.shape[1], np.int64)
-    for token_ids in ngrams:
-        codes = codes * vocabulary_size + token_ids
-    return codes
+    return np.ravel_multi_index(tuple(ngrams), (vocabulary_size,) * len(ngrams))
 
 
 def _interpolate(known, counts, codes, probabilities, vocabulary_size):

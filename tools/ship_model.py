@@ -20,30 +20,25 @@ import shutil
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from albert_keras.analysis import (  # noqa: E402
-    count_parameters,
-    parameter_table,
-    plot_learning_curve,
-)
-from albert_keras.config import AlbertConfig  # noqa: E402
-from albert_keras.models import AlbertPretrainer  # noqa: E402
-from albert_keras.models.copies import in_precision  # noqa: E402
-from albert_keras.presets.hub import DESCRIPTIONS, FOLDER, SHIPPED_MODELS  # noqa: E402
-from albert_keras.pretraining.phases import Phase  # noqa: E402
-from albert_keras.runs.folder import RunFolder  # noqa: E402
-from albert_keras.system.files import (  # noqa: E402
+from albert_keras.analysis import count_parameters, parameter_table, plot_learning_curve
+from albert_keras.models import AlbertPretrainer
+from albert_keras.models.copies import in_precision
+from albert_keras.presets.hub import DESCRIPTIONS, FOLDER, SHIPPED_MODELS
+from albert_keras.pretraining.phases import Phase
+from albert_keras.runs.folder import RunFolder
+from albert_keras.system.files import (
     atomic_folder,
     check_replaceable_folder,
     read_json,
     write_json,
 )
-from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
-from tools.experiments.compare_with_random import as_table, mean_of_tasks  # noqa: E402
-from tools.parser import new_parser  # noqa: E402
+from albert_keras.tokenizers import AlbertTokenizer
+from tools.experiments.compare_with_random import as_table, mean_of_tasks
+from tools.parser import new_parser
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
@@ -152,7 +147,7 @@ def collect_results(arguments, output):
 def collect_run(arguments):
     """Returns the figures of the model, its text and its training."""
     run = arguments.run
-    config = AlbertConfig.from_dict(model_config(run / "model"))
+    config = AlbertPretrainer.from_preset(run / "model").backbone.albert_config
     return {
         "name": arguments.name,
         "versions": {
@@ -167,15 +162,6 @@ def collect_run(arguments):
         },
         "sources": count_sources(arguments.text),
         "pretraining": {"note": arguments.note, **collect_training(run)},
-    }
-
-
-def model_config(preset):
-    """Returns the fields of `AlbertConfig` in a preset's config."""
-    saved = read_json(preset / "config.json")["config"]
-    # Runs of earlier versions have fewer.
-    return {
-        name: saved[name] for name in AlbertConfig.__dataclass_fields__ if name in saved
     }
 
 

@@ -27,9 +27,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from tools.parser import new_parser
 
-# Numbers of cases.
-KINDS = {"files": 2000, "options": 500, "embedders": 6}
-
 
 def main(argv=None):
     """Runs the cases; returns the exit status."""
@@ -38,11 +35,9 @@ def main(argv=None):
     from tools.torture_cases import cases, trial
     from tools.torture_cases.materials import Materials
 
-    names = arguments.only or []
+    names, seed = arguments.only, arguments.seed
     if not names:
-        seed = arguments.seed
-        for kind in KINDS:
-            names += cases.names(kind, getattr(arguments, kind), seed)
+        names = [name for kind in cases.KINDS for name in cases.names(kind, seed)]
         # No kind waits for another.
         random.Random(seed).shuffle(names)
     trial.warm_up()
@@ -76,9 +71,6 @@ def parse(argv):
     """Returns the arguments."""
     parser = new_parser(__doc__)
     add = parser.add_argument
-    for kind, count in KINDS.items():
-        about = f"number of cases (default: {count})"
-        add(f"--{kind}", type=int, default=count, help=about)
     add("--only", nargs="+", metavar="CASE", help="cases to repeat")
     add("--seed", type=int, default=0, help="other cases (default: 0)")
     add("--minutes", type=float, default=60, help="time for all (default: 60)")

@@ -27,22 +27,11 @@ from albert_keras.converters import find_checkpoint, keras_hub
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
+from albert_keras.export.huggingface_names import NAMES
 from albert_keras.presets.hub import local_files
 from tools.parser import new_parser
 
 TOLERANCE = 1e-3
-
-# Names of transformers' outputs that differ from ours.
-_OUTPUT_NAMES = {
-    "sequence_output": ("last_hidden_state",),
-    "pooled_output": ("pooler_output",),
-    "mlm_logits": ("prediction_logits", "logits"),
-}
-_FEATURE_NAMES = {
-    "token_ids": "input_ids",
-    "segment_ids": "token_type_ids",
-    "padding_mask": "attention_mask",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,19 +124,22 @@ def _run_transformers(checkpoint, model, inputs, outputs):
     transformers.utils.logging.disable_progress_bar()
     theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
     features = {
-        foreign: torch.tensor(inputs[name], dtype=torch.long)
-        for name, foreign in _FEATURE_NAMES.items()
+        NAMES[name]: torch.tensor(values, dtype=torch.long)
+        for name, values in inputs.items()
+        if name in NAMES
     }
     with torch.no_grad():
         received = theirs(**features)
     if model.export_spec().output_name == "probabilities":
         # transformers' classifiers give logits, whatever the activation of ours.
         received["logits"] = model.activation(received["logits"])
-    names = {ours: (ours, *_OUTPUT_NAMES.get(ours, ())) for ours in outputs}
+    # `AlbertForPreTraining` alone has this name.
+    if "prediction_logits" in received:
+        received["mlm_logits"] = received["prediction_logits"]
     return {
         ours: keras.ops.convert_to_numpy(received[theirs])
-        for ours, candidates in names.items()
-        for theirs in candidates
+        for ours in outputs
+        for theirs in (ours, NAMES.get(ours))
         if theirs in received
     }
 

@@ -1,9 +1,12 @@
 """TFLite files: fixed sizes, operations and errors."""
 
+import zipfile
+
 import keras_hub
 import numpy as np
 import pytest
 
+from albert_keras import cli
 from albert_keras.export import export_onnx, export_tflite, load_exported
 from albert_keras.models import HEADS, AlbertTextClassifier
 from tests.helpers import max_difference
@@ -61,6 +64,25 @@ def run_compiled(path, features):
         buffer.write(np.asarray(features[name], "int32").ravel())
     model.run_by_index(0, inputs, outputs)
     return outputs[names["outputs"].index("logits")].read(8, np.float32)
+
+
+def test_a_damaged_archive_is_one_line(backbone, preprocessor, tmp_path, capfd):
+    path = tmp_path / "served.tflite"
+    export_tflite(AlbertTextClassifier(backbone, 2, preprocessor=preprocessor), path)
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("tokenizer.json").header_offset
+    content = bytearray(path.read_bytes())
+    # Within the compressed bytes, after the header and the name.
+    content[place + 50 : place + 60] = bytes(10)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="must be whole.*served.tflite': "):
+        load_exported(path)
+    capfd.readouterr()
+    assert cli.main(["predict", str(path), "a text"]) == 1
+    errors = capfd.readouterr().err
+    assert str(path) in errors
+    assert errors.count("\n") == 1
+    assert "Traceback" not in errors
 
 
 # Embeddings stay as they are.

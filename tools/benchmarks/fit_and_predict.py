@@ -26,8 +26,7 @@ def main(argv=None):
     parser.add_argument("--preset", default="albert_nano_en")
     parser.add_argument("--train", default=str(REVIEWS_TRAIN), help="labeled texts")
     arguments = parser.parse_args(argv)
-    work = {"preset": arguments.preset, "train": arguments.train}
-    harness.compare(__file__, CONTENDERS, arguments, work)
+    harness.compare(__file__, CONTENDERS, arguments, {})
 
 
 def by_python(work):

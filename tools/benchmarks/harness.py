@@ -56,12 +56,8 @@ def make_parser(description, contenders):
     add("--only", nargs="+", metavar="NAME", choices=contenders, help=about)
     add("--rounds", type=int, default=5)
     add("--threads", type=int, default=1, help="processor cores of each contender")
-    add(
-        "--processor-time",
-        action="store_true",
-        help="measure processor time of all threads instead of wall time: for a busy "
-        "machine; idle cores do not show",
-    )
+    about = "measure that of all threads, on a busy machine (default: wall time)"
+    add("--processor-time", action="store_true", help=about)
     add("--json", action="store_true", help="print the results as JSON")
     return parser
 
@@ -73,12 +69,13 @@ def compare(file, contenders, arguments, work, unit="ms", scale=1000):
         file: str. The path of the benchmark's module.
         contenders: Its `CONTENDERS`.
         arguments: What the parser of `make_parser` returns.
-        work: Dict for all contenders, which JSON can hold. It gets `threads` and `clock`.
+        work: Dict for all contenders, which JSON can hold. It gets the arguments too,
+            and `device` and `clock`.
         unit: str. Unit of the printed numbers.
         scale: Number of these units in the seconds that a contender returns.
     """
     clock = "process_time" if arguments.processor_time else "perf_counter"
-    work = {"device": "cpu", **work, "threads": arguments.threads, "clock": clock}
+    work = {"device": "cpu", **vars(arguments), "clock": clock, **work}
     workers = {}
     try:
         for name in arguments.only or contenders:

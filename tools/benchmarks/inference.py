@@ -81,9 +81,7 @@ def prepare(arguments, folder):
 
     model = load_run(arguments.run).model
     has_exits = model.export_spec().has_exits
-    formats = CLASSIFIERS
-    if isinstance(model, AlbertTextEmbedder):
-        formats = EMBEDDERS
+    formats = EMBEDDERS if isinstance(model, AlbertTextEmbedder) else CLASSIFIERS
     arguments.only = arguments.only or [
         *formats,
         *(name for name in EXPORTED if has_exits or not name.endswith("full_depth")),

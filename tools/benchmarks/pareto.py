@@ -20,12 +20,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis.figures import (
-    families_for,
-    finish_figure,
-    new_figure,
-    run_name,
-)
+from albert_keras.analysis.figures import finish_figure, new_figure, run_name
 from albert_keras.checks import check_different
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
@@ -186,12 +181,10 @@ def plot(results):
     figure = new_figure(8, 1.2 + 0.3 * len(names))
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, key in (left, "score"), (right, "milliseconds"):
-        values = [variant[key] for variant in variants]
-        axes.scatter(values, range(len(names)), color=fills, edgecolor="0.15")
+        axes.scatter([v[key] for v in variants], names, color=fills, edgecolor="0.15")
         axes.grid(color="0.9")
     left.set_xlabel(f"{results['metric']} ({results['num_rows']:,} rows)")
     right.set_xlabel(f"processor ms a row, in batches of {results['batch_size']}")
-    left.set_yticks(range(len(names)), names, fontfamily=families_for(*names))
     figure.suptitle("Filled: no other variant is both better and faster", fontsize=10)
     return figure
 

@@ -44,9 +44,7 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     rows = read_table(arguments.texts, columns=[arguments.text_column])
     texts = [row[arguments.text_column] for _, row in rows]
-    names = ("model", "clients", "seconds")
-    work = {"texts": texts, **{name: getattr(arguments, name) for name in names}}
-    harness.compare(__file__, CONTENDERS, arguments, work)
+    harness.compare(__file__, CONTENDERS, arguments, {"texts": texts})
 
 
 def served(work, options=()):
@@ -59,15 +57,14 @@ def served(work, options=()):
             break
     else:
         raise SystemExit(f"The server of {work['model']} did not start.")
-    ask(found[1], work["texts"], 1, seconds=2)
+    load = functools.partial(ask, found[1], work["texts"])
+    load(1, seconds=2)
 
     def measure():
         return {
             f"{number} clients, {name}": seconds
             for number in work["clients"]
-            for name, seconds in ask(
-                found[1], work["texts"], number, work["seconds"]
-            ).items()
+            for name, seconds in load(number, work["seconds"]).items()
         }
 
     return measure

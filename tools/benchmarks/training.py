@@ -55,8 +55,7 @@ def main(argv=None):
     config["num_layers"] = arguments.num_layers or config["num_layers"]
     length = arguments.sequence_length
     config["max_sequence_length"] = max(config["max_sequence_length"], length)
-    names = "batch_size sequence_length num_predictions steps device".split()
-    work = {"config": config, **{name: getattr(arguments, name) for name in names}}
+    work = {"config": config}
     harness.compare(__file__, CONTENDERS, arguments, work, "ms a step")
 
 

@@ -28,6 +28,7 @@ Reference: Lan et al. 2020, tables 3 to 5, 7, 8, 11 and 12.
 """
 
 import dataclasses
+import functools
 import itertools
 import json
 import pathlib
@@ -313,12 +314,8 @@ def parse(argv):
     add("--workers", type=int, default=usable_cores(), help="runs side by side")
     add("--task", type=task_and_data, metavar="TASK=FOLDER", help="to fine-tune (none)")
     add("--checkpoint", help="weights that all arms start from (default: random)")
-    add(
-        "--pretrain-option",
-        action="append",
-        default=[],
-        help="of all arms, such as =--num-layers=2; repeatable",
-    )
+    more = {"action": "append", "default": []}
+    add("--pretrain-option", **more, help="of all arms, such as =--num-layers=2")
     arguments = parser.parse_args(argv)
     ablation = ABLATIONS[arguments.name]
     arms = arguments.arms = arguments.arms or [*ablation.arms]
@@ -402,12 +399,9 @@ def plan(arguments, results):
         words += ["--run", run, "--dry-run", "--json"]
         measured = json.loads(harness.run_on_one_core(words, run.with_suffix(".log")))
         phases = measured.get("phases", {"1": measured}).values()
-        times[name] = sum(
-            share * phase["core_seconds_per_step"]
-            for (share, _), phase in zip(
-                ablation.arms[name].phases, phases, strict=True
-            )
-        )
+        shares = [share for share, _ in ablation.arms[name].phases]
+        seconds = [phase["core_seconds_per_step"] for phase in phases]
+        times[name] = float(np.dot(shares, seconds))
     total = 60 * arguments.budget * arguments.workers * TRAINING_SHARE
     of_seed = total / arguments.seeds
     equal = of_seed / sum(times[name] for name in arguments.arms)
@@ -429,16 +423,14 @@ def train(arguments, results):
         harness.run_on_one_core(words, run.with_suffix(".log"))
         return run
 
-    def measure_one(name, seed, run):
-        return measure(arguments, run, seed)
-
+    measure_one = functools.partial(measure, arguments)
     runs = {name: results["runs"][name] for name in arguments.arms}
     options = arguments.seeds, arguments.workers, train_one, measure_one
     for _ in harness.train_missing(runs, *options):
         write(arguments, results)
 
 
-def measure(arguments, run, seed):
+def measure(arguments, name, seed, run):
     """Returns the held-out figures of a run, and of its fine-tuning."""
     ablation, tokens = ABLATIONS[arguments.name], arguments.output / "tokens"
     data = tokens / "held_out"
@@ -458,8 +450,8 @@ def measure(arguments, run, seed):
         words += ["--run", f"{run}-{task}", "--seed", seed, *FINETUNING, "--json"]
         log = run.with_suffix(f".{task}.log")
         scores = json.loads(harness.run_on_one_core(words, log))
-        score = scores[scores["main_metric"]] / TASKS[task].perfect_score
-        figures["task_score"] = score
+        score = scores[scores["main_metric"]]
+        figures["task_score"] = score / TASKS[task].perfect_score
     return figures
 
 

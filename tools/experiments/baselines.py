@@ -164,12 +164,9 @@ def read_rows(path):
 def main(argv=None):
     """Prints the scores on a file of rows."""
     parser = new_parser(__doc__)
-    parser.add_argument(
-        "rows", help="table of pairs, folder in BEIR's layout, or SQuAD's JSON"
-    )
-    parser.add_argument(
-        "--embedders", nargs="+", default=[], help="runs, presets or checkpoints"
-    )
+    add = parser.add_argument
+    add("rows", help="table of pairs, folder in BEIR's layout, or SQuAD's JSON")
+    add("--embedders", nargs="+", default=[], help="runs, presets or checkpoints")
     arguments = parser.parse_args(argv)
     rows = read_rows(arguments.rows)
     found = word_baselines(rows)

@@ -161,18 +161,20 @@ def with_unfit_rows(name, chance, inputs, folder):
 # === All ===
 
 
-# By kind: groups of cases, the function that prepares a case and returns the words of its
-# command, and whether root runs it as a user without rights, since it may write anywhere.
+# By kind: number of cases, their groups, the function that prepares a case and returns
+# the words of its command, and whether root runs it as a user without rights, since it
+# may write anywhere.
 KINDS = {
-    "files": (FORMATS, damage_input, False),
-    "options": (COMMANDS, with_bad_option, True),
-    "embedders": (EMBEDDERS, with_unfit_rows, False),
+    "files": (2000, FORMATS, damage_input, False),
+    "options": (500, COMMANDS, with_bad_option, True),
+    "embedders": (6, EMBEDDERS, with_unfit_rows, False),
 }
 
 
-def names(kind, count, seed):
-    """Returns the names of cases, as many of each group."""
-    groups = [*KINDS[kind][0]]
+def names(kind, seed):
+    """Returns the names of the cases of a kind, as many of each group."""
+    count, groups, *_ = KINDS[kind]
+    groups = [*groups]
     return [f"{kind}:{groups[n % len(groups)]}:{seed}-{n}" for n in range(count)]
 
 
@@ -188,7 +190,7 @@ def run(case, inputs, folder):
         Tuple of the words and a list of complaints.
     """
     kind, group, _ = case.split(":")
-    _, prepare, as_nobody = KINDS[kind]
+    *_, prepare, as_nobody = KINDS[kind]
     words = prepare(group, random.Random(case), inputs, folder)
     num_bytes = sum(size for _, size, _ in state_of(folder / "input"))
     before = state_of(folder)

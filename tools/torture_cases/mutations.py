@@ -135,10 +135,9 @@ def damage_zip(content, random):
         members = {info.filename: archive.read(info) for info in archive.infolist()}
     name = random.choice([*members])
     data = members.pop(name)
-    kind = zipfile.ZIP_STORED
-    is_json = name.endswith(".json")
-    damaged = (damage_json if is_json else damage_bytes)(data, random)
-    deflated, bzip2 = zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2
+    damage_member = damage_json if name.endswith(".json") else damage_bytes
+    damaged = damage_member(data, random)
+    kind, deflated, bzip2 = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2
     written = random.choice(
         [
             [(name, damaged, kind)],
