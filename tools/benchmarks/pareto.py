@@ -183,6 +183,7 @@ def plot(results):
     for axes, key in (left, "score"), (right, "milliseconds"):
         axes.scatter([v[key] for v in variants], names, color=fills, edgecolor="0.15")
         axes.grid(color="0.9")
+        axes.set_axisbelow(True)
     left.set_xlabel(f"{results['metric']} ({results['num_rows']:,} rows)")
     right.set_xlabel(f"processor ms a row, in batches of {results['batch_size']}")
     figure.suptitle("Filled: no other variant is both better and faster", fontsize=10)
