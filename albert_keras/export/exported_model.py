@@ -151,6 +151,7 @@ def _of_ids(task, run):
 
     def forward(features):
         outputs = run(features)
+        _check_labels(getattr(task, "labels", None), outputs)
         # The Keras model of a classifier returns one output alone.
         return outputs.get("logits", outputs.get("probabilities", outputs))
 
@@ -196,18 +197,22 @@ def _of_texts(folder, call, takes_pairs, takes_both):
             return outputs
 
         outputs = in_text_batches(call_batch, columns, batch_size)
-        if task.labels and "probabilities" in outputs:
-            if len(task.labels) != (number := outputs["probabilities"].shape[-1]):
-                raise ValueError(
-                    "An exported model must have a label for each class. Received: "
-                    f"{len(task.labels)} labels, {number} classes."
-                )
-            if not several_hold:
-                best = outputs["probabilities"].argmax(axis=-1)
-                outputs.setdefault("label", np.array(task.labels)[best])
+        _check_labels(task.labels, outputs)
+        if task.labels and not several_hold and "probabilities" in outputs:
+            best = outputs["probabilities"].argmax(axis=-1)
+            outputs.setdefault("label", np.array(task.labels)[best])
         return outputs
 
     return ExportedModel(task, run_rows)
+
+
+def _check_labels(labels, outputs):
+    found = outputs.get("probabilities")
+    if labels and found is not None and len(labels) != found.shape[-1]:
+        raise ValueError(
+            "An exported model must have a label for each class. Received: "
+            f"{len(labels)} labels, {found.shape[-1]} classes."
+        )
 
 
 def _with_sizes(run, shape):

@@ -11,6 +11,7 @@ import pytest
 from albert_keras.export import associated_files
 from albert_keras.export.exported_model import load_beside
 from albert_keras.models import AlbertTextClassifier
+from albert_keras.tasks import TextClassificationTask
 
 
 def test_samples_must_be_texts(tmp_path):
@@ -30,11 +31,18 @@ def test_samples_must_be_texts(tmp_path):
         predict(["a"], batch_size=0)
 
 
-@pytest.mark.parametrize("file", ["labels.txt", "multi_labels.txt"])
-def test_there_is_a_label_for_each_class(file, tmp_path):
-    (tmp_path / file).write_text("a")
+@pytest.mark.parametrize("file", ["labels.txt", "multi_labels.txt", "served_task.json"])
+def test_there_is_a_label_for_each_class(file, classifier, tokenizer, tmp_path):
+    name = "text"
+    if file == associated_files.TASK_FILE:
+        name = "token_ids"
+        task = TextClassificationTask(labels=("a",), tokenizer=tokenizer)
+        associated_files.write_beside(tmp_path, classifier.export_spec(), task)
+    else:
+        (tmp_path / file).write_text("a")
     outputs = {"probabilities": np.array([[0.1, 0.7, 0.2]])}
-    model = load_beside(tmp_path, tmp_path, lambda features: outputs, {"text": None})
+    run, inputs = (lambda features: outputs), {name: (None, None)}
+    model = load_beside(tmp_path, tmp_path, run, inputs)
     with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
         model.predict(["x"])
 
