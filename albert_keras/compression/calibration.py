@@ -206,7 +206,7 @@ def fit_temperatures(logits):
         logits: As for `calibrate`.
 
     Returns:
-        Tuple of `num_layers` float.
+        List of `num_layers` float.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import log_softmax
@@ -223,4 +223,4 @@ def fit_temperatures(logits):
         ).x
         for exit in range(logits.shape[1] - 1)
     ]
-    return (*(round(float(np.exp(x)), 3) for x in found), 1.0)
+    return [*(round(float(np.exp(x)), 3) for x in found), 1.0]

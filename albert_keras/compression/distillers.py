@@ -1,7 +1,5 @@
 """Keras models that train a student on its teacher's outputs."""
 
-import abc
-
 import keras
 from keras import ops
 
@@ -19,7 +17,7 @@ class OutputLoss(keras.losses.Loss):
         return y_pred
 
 
-class Distiller(ExactTrainStep, keras.Model, abc.ABC):
+class Distiller(ExactTrainStep, keras.Model):
     """Base class of models that train a student. Keep the student afterwards.
 
     The teacher reads each batch once, without dropout and without a gradient. Checkpoints
@@ -74,16 +72,13 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
 
     # === To implement for a kind of model ===
 
-    @abc.abstractmethod
     def logits_of(self, model, encoded, inputs, training):
         """Returns the logits of student or teacher from the outputs of its backbone."""
 
-    @abc.abstractmethod
     def state_loss(self, states, teacher_states):
         """Returns the loss on lists of hidden states, `(batch, sequence_length)`."""
 
     @staticmethod
-    @abc.abstractmethod
     def with_targets(features, labels, weights=None):
         """Returns a batch of the student with the targets and weights of all losses."""
 
@@ -102,9 +97,7 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
     def trainable_variables(self):
         return self.student.trainable_variables
 
-    @property
-    def trainable_weights(self):
-        return self.student.trainable_weights
+    trainable_weights = trainable_variables
 
     def compile(
         self, optimizer="rmsprop", loss=None, *, weighted_metrics=None, **kwargs

@@ -82,7 +82,7 @@ class ExitRule:
         threshold: float. Least probability, or largest difference.
         patience: int. Number of depths in a row at which the criterion must hold.
         min_depth: int. First depth, from 1, at which a row may exit.
-        temperatures: Tuple of float, one for each depth. Logits are divided by them
+        temperatures: List of float, one for each depth. Logits are divided by them
             before the softmax; empty for 1.
 
     Example:
@@ -101,7 +101,7 @@ class ExitRule:
     threshold: Any = None
     patience: Any = 1
     min_depth: int = 1
-    temperatures: tuple = ()
+    temperatures: list = dataclasses.field(default_factory=list)
 
     def check(self, num_layers, num_classes):
         """Raises a ValueError if the rule is invalid for a model."""
@@ -154,14 +154,8 @@ class ExitRule:
         return xp.logical_and(counts >= self.patience, depth >= self.min_depth)
 
     def to_dict(self):
-        """Returns the fields as JSON holds them."""
-        return {**dataclasses.asdict(self), "temperatures": list(self.temperatures)}
-
-    @classmethod
-    def from_dict(cls, content):
-        """Returns the rule of `to_dict`."""
-        temperatures = tuple(content.get("temperatures", ()))
-        return cls(**{**content, "temperatures": temperatures})
+        """Returns the fields, the arguments of the class."""
+        return dataclasses.asdict(self)
 
 
 def simulate_exits(rule, logits):

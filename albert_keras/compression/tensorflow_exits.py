@@ -43,7 +43,7 @@ def exit_early(model, rule, features):
     state = _State(tf.constant(0), rows, x, mask, zeros, counts, zeros, counts)
     weights = model.exit_weights()
     for layer, end in _loops(model):
-        step = _step(model, rule, layer, weights)
+        step = partial(_step, model, rule, layer, weights)
         state = _repeat(step, state, end, model)
     return {"logits": state.logits, "exit_depth": state.exit_depth}
 
@@ -135,28 +135,24 @@ def _repeat(step, state, end, model):
     return _State(*last)
 
 
-def _step(model, rule, layer, weights):
-    """Returns the function from one depth's `_State` to the next one's."""
-
-    def step(state):
-        bias = attention_bias(state.mask)
-        x, now = _apply_layer(model, layer, weights, state.depth, state.x, bias)
-        depth = state.depth + 1
-        counts = rule.count(now, state.previous, state.counts, depth, ops)
-        counts = tf.cast(counts, tf.int32)
-        done = rule.is_done(counts, depth, ops)
-        places = state.rows[:, tf.newaxis]
-        # Each depth overwrites the one before.
-        depths = tf.fill(tf.shape(state.rows), depth)
-        logits = tf.tensor_scatter_nd_update(state.logits, places, now)
-        exit_depth = tf.tensor_scatter_nd_update(state.exit_depth, places, depths)
-        kept = (state.rows, x, state.mask, now, counts)
-        rows, x, mask, now, counts = tf.cond(
-            tf.reduce_any(done), lambda: _unfinished(kept, done), lambda: kept
-        )
-        return _State(depth, rows, x, mask, now, counts, logits, exit_depth)
-
-    return step
+def _step(model, rule, layer, weights, state):
+    """Returns the `_State` after the next depth."""
+    bias = attention_bias(state.mask)
+    x, now = _apply_layer(model, layer, weights, state.depth, state.x, bias)
+    depth = state.depth + 1
+    counts = rule.count(now, state.previous, state.counts, depth, ops)
+    counts = tf.cast(counts, tf.int32)
+    done = rule.is_done(counts, depth, ops)
+    places = state.rows[:, tf.newaxis]
+    # Each depth overwrites the one before.
+    depths = tf.fill(tf.shape(state.rows), depth)
+    logits = tf.tensor_scatter_nd_update(state.logits, places, now)
+    exit_depth = tf.tensor_scatter_nd_update(state.exit_depth, places, depths)
+    kept = (state.rows, x, state.mask, now, counts)
+    rows, x, mask, now, counts = tf.cond(
+        tf.reduce_any(done), lambda: _unfinished(kept, done), lambda: kept
+    )
+    return _State(depth, rows, x, mask, now, counts, logits, exit_depth)
 
 
 def _unfinished(kept, done):

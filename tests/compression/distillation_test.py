@@ -7,7 +7,6 @@ from keras import ops
 from albert_keras.compression import (
     cosine_loss,
     hidden_state_loss,
-    matched_depths,
     soft_target_loss,
 )
 
@@ -50,12 +49,6 @@ def test_the_cosine_is_that_of_distilbert():
     received = counted(cosine_loss(student, teacher))
     assert received == pytest.approx(float(expected), rel=1e-5)
     assert counted(cosine_loss(0 * student, teacher)) == 1.0
-
-
-def test_depths_are_matched_from_first_to_last():
-    assert matched_depths(6, 12) == [2, 4, 6, 8, 10, 12]
-    assert matched_depths(1, 3) == [3]
-    assert matched_depths(8, 12) == [2, 3, 5, 6, 8, 9, 11, 12]
 
 
 def test_hidden_states_are_compared_at_matched_depths():

@@ -94,7 +94,7 @@ def prepare(arguments, folder):
                 depth = model.backbone.num_layers
                 options["exit_rule"] = ExitRule("fixed_depth", min_depth=depth)
             elif has_exits and arguments.min_depth:
-                rule = ExitRule.from_dict(model.exit_rule)
+                rule = ExitRule(**model.exit_rule)
                 rule = dataclasses.replace(rule, min_depth=arguments.min_depth)
                 options["exit_rule"] = rule
             export(model, folder / name, **options)

@@ -125,7 +125,7 @@ def variants_of(folder, run, batch_size, temporary):
             rule = ExitRule("fixed_depth", min_depth=depth)
             rules[f"{depth} of {num_layers} layers"] = rule
         if model.exit_rule:
-            rule = ExitRule.from_dict(model.exit_rule)
+            rule = ExitRule(**model.exit_rule)
             rules[f"exit by {rule.name.replace('_', ' ')}"] = rule
     for name, rule in rules.items():
         yield variant_of(folder, name, run, batch_size, rule)
