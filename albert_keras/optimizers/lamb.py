@@ -64,8 +64,7 @@ class Lamb(keras.optimizers.Optimizer):
         # Without `weight_decay`, which the base class would apply outside the ratio.
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         self.decay_rate = weight_decay
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
+        self.beta_1, self.beta_2 = beta_1, beta_2
         self.epsilon = epsilon
         self.bias_correction = bias_correction
         self.decay_exclusions = list(exclude_from_weight_decay)

@@ -56,9 +56,7 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         remaining = ops.maximum(self.decay_steps - step, 0.0) / self.decay_steps
         span = self.initial_learning_rate - self.end_learning_rate
         decayed = self.end_learning_rate + span * ops.power(remaining, self.power)
-        if not self.warmup_steps:
-            return decayed
-        warming = self.initial_learning_rate * step / self.warmup_steps
+        warming = self.initial_learning_rate * step / max(1, self.warmup_steps)
         return ops.where(step < self.warmup_steps, warming, decayed)
 
     def get_config(self):

@@ -77,10 +77,9 @@ class CheckpointWriter(StepCounter):
 
     def _save(self):
         state = {name: part.state() for name, part in self.parts.items()}
+        state["num_worse"] = self.num_worse
         if self.best:
             state["best"] = self.best._asdict()
-        if self.num_worse:
-            state["num_worse"] = self.num_worse
         self.checkpoints.save(self.model, self.step, state, best=self.best)
 
     def _stop_early(self):

@@ -50,14 +50,11 @@ class StopWhenNotFinite(StepCounter):
     def _stop(self, received):
         sync_variables(self.model)
         rate = float(self.model.optimizer.learning_rate)
-        files = self.checkpoints.files()
-        last = (
-            f"The last good checkpoint is {files[-1]}." if files else "No checkpoint."
-        )
+        last = max(self.checkpoints.files(), default="none")
         raise FloatingPointError(
-            "Loss and gradient must stay finite. "
-            f"Received: {received} at step {self.step}, learning rate {rate:.3g}. "
-            f"{last} Train with a lower learning rate or a longer warm-up."
+            f"Loss and gradient must stay finite. Received: {received} at step "
+            f"{self.step}, learning rate {rate:.3g}. Last good checkpoint: {last}. "
+            "Train with a lower learning rate or a longer warm-up."
         )
 
 
@@ -109,19 +106,9 @@ class DivergenceWarning(LogGuard):
             self.first_step_above = step
         if step - self.first_step_above >= self.patience and not self.has_warned:
             self.has_warned = True
-            self.warn(self._advice(entry))
-
-    def _advice(self, entry):
-        seen = (
-            f"The loss has been above its first value for {self.patience} steps: "
-            f"{entry['loss']:.3f} at step {entry['step']}, first {self.start_loss:.3f}, "
-            f"learning rate {entry['learning_rate']:.3g}. Remedies: "
-        )
-        if not any(name.startswith("mlm") for name in entry):
-            return seen + "a lower rate and a longer warm-up."
-        return (
-            f"{seen}a rate that fits the batch size (LAMB's 0.00176 is for 4096; scale "
-            "it by the square root of batch / 4096) and a longer warm-up. If the "
-            "masked-token loss stays at 6.6 to 7.3, the model has learned only token "
-            "frequencies: the rate is too high, or the vocabulary does not fit the text."
-        )
+            self.warn(
+                f"The loss has been above its first value for {self.patience} steps: "
+                f"{loss:.3f} at step {step}, first {self.start_loss:.3f}, learning rate "
+                f"{entry['learning_rate']:.3g}. Remedies: a lower rate (LAMB's 0.00176 "
+                "is for batches of 4096) and a longer warm-up."
+            )

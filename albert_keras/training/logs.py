@@ -35,17 +35,13 @@ class RunLog(StepCounter):
         self.writers = writers
         self.tokens_per_step = tokens_per_step
         self.running_means = []
-        self.began = None
+        self.began = time.monotonic()
         self.seconds_before = 0.0
 
     def restore(self, state):
         """Sets the `state` of the training that is resumed."""
         self.seconds_before = state.get("seconds", 0.0)
         self.running_means = state.get("running_means", [])
-
-    def on_train_begin(self, logs=None):
-        if self.began is None:
-            self.began = time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
         super().on_epoch_begin(epoch)

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import time
 
 import rich.progress
 
@@ -21,7 +20,6 @@ class RichProgress(StepCounter):
         self.log = log
         self.num_steps = num_steps
         self.progress = progress
-        self.began = None
         self.task = progress.add_task(
             "training", total=num_steps, completed=self.step, rate=""
         )
@@ -29,13 +27,12 @@ class RichProgress(StepCounter):
     def on_steps_end(self, logs):
         loss = f"loss {float(logs.get('loss', math.nan)):.3f}"
         shown = f"step {self.step}/{self.num_steps}: {loss}"
-        rate = self._rate()
-        self.progress.update(
-            self.task, completed=self.step, description=shown, rate=rate
-        )
+        self.progress.update(self.task, completed=self.step, description=shown)
+        (task,) = (task for task in self.progress.tasks if task.id == self.task)
+        rate = self._rate(task.speed)
+        self.progress.update(self.task, rate=rate)
         console = self.progress.console
         if not console.is_terminal and self.has_passed(self.log.every_steps):
-            (task,) = (task for task in self.progress.tasks if task.id == self.task)
             left = rich.progress.TimeRemainingColumn().render(task).plain
             line = ", ".join(filter(None, [shown, rate, f"{left} left"]))
             line_printer(console)(line)
@@ -48,12 +45,10 @@ class RichProgress(StepCounter):
             )
             line_printer(self.progress.console)(f"step {self.step}: {values}")
 
-    def _rate(self):
-        if self.began is None:
-            # The first call compiles, and is not counted.
-            self.began, self.first_step = time.monotonic(), self.step
+    def _rate(self, speed):
+        # Rich does not count the time to the first call, which compiles.
+        if speed is None:
             return ""
-        speed = (self.step - self.first_step) / (time.monotonic() - self.began)
         if self.log.tokens_per_step is None:
             return f"{speed:.2f} steps/s"
         return f"{speed * self.log.tokens_per_step:,.0f} tokens/s"

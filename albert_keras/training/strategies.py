@@ -5,15 +5,11 @@ import contextlib
 import dataclasses
 import os
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
 
-from albert_keras.checks import check_choice, import_optional
-
-# JAX ends all processes when one has not responded for this time.
-HEARTBEAT_TIMEOUT_SECONDS = 30
+from albert_keras.checks import check_choice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +75,9 @@ class Strategy:
         """Returns the ints of all workers, by index; blocks until all workers call it."""
         if self.num_workers == 1:
             return [number]
-        multihost = import_optional("jax.experimental.multihost_utils", "jax")
-        return multihost.process_allgather(np.int32(number)).tolist()
+        from jax.experimental import multihost_utils
+
+        return multihost_utils.process_allgather(np.int32(number)).tolist()
 
     def check_same_step(self, step):
         """Raises a ValueError if not all workers resume at the same step."""
@@ -118,12 +115,12 @@ def get_strategy(name):
             `"mirrored"` (TensorFlow), all GPUs of this machine, or without a GPU all
             logical CPU devices; `"tpu"` (TensorFlow), not tested on TPUs: a test only
             compiles a step for them; `"data_parallel"` (JAX), all devices of one or
-            several processes, see `join_processes`.
+            several processes, which Keras' environment variables describe; see
+            `keras.distribution.initialize`.
 
     Raises:
-        RuntimeError: If the machine or the backend does not support the strategy.
-        ValueError: If `name` is unknown (the message lists the names), or the environment
-            variables of several workers are not valid.
+        RuntimeError: If the backend does not support the strategy.
+        ValueError: If `name` is unknown (the message lists the names).
 
     Reference: the guide "Distributed training with Keras 3".
     """
@@ -144,23 +141,20 @@ def get_strategy(name):
 def _mirrored():
     import tensorflow as tf
 
-    devices = tf.config.list_logical_devices("GPU")
-    if not devices:
-        devices = tf.config.list_logical_devices("CPU")
-        if len(devices) == 1:
-            warnings.warn(
-                "The strategy 'mirrored' is for several devices. Received: one CPU, no "
-                "GPU. Use 'default', or install tensorflow[and-cuda] to use GPUs.",
-                stacklevel=3,
-            )
-    mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
+    kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
+    devices = [device.name for device in tf.config.list_logical_devices(kind)]
+    mirrored = tf.distribute.MirroredStrategy(devices)
     return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
 
 
 def _data_parallel():
+    import jax
     import keras
 
-    num_processes = join_processes()
+    if any(name.startswith("KERAS_DISTRIBUTION_") for name in os.environ):
+        # This service would handle SIGTERM, on which a training writes a checkpoint.
+        jax.config.update("jax_enable_preemption_service", False)
+        keras.distribution.initialize()
     # Keras must not distribute the rows, because each worker reads its own.
     devices = keras.distribution.DataParallel(auto_shard_dataset=False)
     return Strategy(
@@ -168,60 +162,14 @@ def _data_parallel():
         devices,
         devices.num_model_replicas,
         devices.data_shard_id,
-        num_processes,
+        jax.process_count(),
     )
-
-
-def join_processes():
-    """Joins the JAX processes given by Keras' environment variables.
-
-    The variables are `KERAS_DISTRIBUTION_JOB_ADDRESSES`, which begins with host and port
-    of process 0; `KERAS_DISTRIBUTION_NUM_PROCESSES`; and
-    `KERAS_DISTRIBUTION_PROCESS_ID`, counted from 0. If none is set, there is one process.
-
-    Returns:
-        Number of processes.
-
-    Raises:
-        ValueError: If only some of the variables are set, or one is not valid.
-    """
-    names = [
-        f"KERAS_DISTRIBUTION_{name}"
-        for name in ("JOB_ADDRESSES", "NUM_PROCESSES", "PROCESS_ID")
-    ]
-    values = [os.environ.get(name) for name in names]
-    if values == [None] * 3:
-        return 1
-    addresses, num_processes, process = values
-    if not all(values) or not (num_processes + process).isdecimal():
-        raise ValueError(
-            "Several processes need three variables: a host and port, and two numbers. "
-            f"Received: {dict(zip(names, values, strict=True))}."
-        )
-    jax = import_optional("jax", "jax")
-    # This service would handle SIGTERM, on which a training writes a checkpoint.
-    jax.config.update("jax_enable_preemption_service", False)
-    # `keras.distribution.initialize` does the same, but has no argument for the timeout.
-    jax.distributed.initialize(
-        addresses.split(",")[0],
-        int(num_processes),
-        int(process),
-        heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
-    )
-    return int(num_processes)
 
 
 def _tpu():
     import tensorflow as tf
 
-    try:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
-    except (ValueError, tf.errors.OpError, NotImplementedError) as error:
-        raise RuntimeError(
-            'The strategy "tpu" needs a TPU that TensorFlow can use. '
-            f"Received: {error}. Use `default` or `mirrored`; or on a TPU machine with "
-            "JAX, KERAS_BACKEND=jax and `data_parallel`."
-        ) from error
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
     devices = tf.distribute.TPUStrategy(resolver)
     return Strategy("tpu", devices, devices.num_replicas_in_sync)
 

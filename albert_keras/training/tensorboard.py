@@ -7,56 +7,37 @@ class TensorBoardScalars:
     """Writes log entries as TensorBoard scalars; needs TensorFlow on every backend.
 
     Two folders, `train` and `validation`, use the same tags, so TensorBoard draws both in
-    one chart. It ignores steps after `last_step` in older files. Optimizers with trust
+    one chart. After a resume, it shows the repeated steps twice. Optimizers with trust
     ratios, such as `Lamb`, add one scalar per variable, `trust_ratio/<variable>`.
     """
 
-    def __init__(self, folder, last_step=0):
+    def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.last_step = last_step
         self.writers = {}
 
     def write(self, entry, model):
         """Writes an entry, and for training entries the trust ratios of the model."""
+        import tensorflow as tf
+
         scalars = {k: v for k, v in entry.items() if k not in ("step", "seconds")}
         held_out = {k[4:]: v for k, v in scalars.items() if k.startswith("val_")}
-        if held_out:
-            self._add("validation", held_out, entry["step"])
-        else:
-            scalars.update(_trust_ratios(model.optimizer))
-            self._add("train", scalars, entry["step"])
+        kind = "validation" if held_out else "train"
+        if kind not in self.writers:
+            path = str(self.folder / kind)
+            self.writers[kind] = tf.summary.create_file_writer(path)
+        with self.writers[kind].as_default(step=entry["step"]):
+            for tag, value in (held_out or scalars | _trust_ratios(model)).items():
+                tf.summary.scalar(tag, value)
+        self.writers[kind].flush()
 
     def close(self):
-        """Writes buffered scalars and closes the files."""
+        """Closes the files."""
         for writer in self.writers.values():
             writer.close()
 
-    def _add(self, kind, scalars, step):
-        from tensorflow.compat import v1 as tf
 
-        values = [
-            tf.Summary.Value(tag=tag, simple_value=value)
-            for tag, value in scalars.items()
-        ]
-        writer = self.writers.get(kind) or self._open(kind)
-        writer.add_summary(tf.Summary(value=values), step)
-        writer.flush()
-
-    def _open(self, kind):
-        from tensorflow.compat import v1 as tf
-
-        # Only this writer has session logs, which make TensorBoard drop repeated steps.
-        # It can only be created in a graph.
-        with tf.Graph().as_default():
-            writer = tf.summary.FileWriter(str(self.folder / kind))
-        start = tf.SessionLog(status=tf.SessionLog.START)
-        writer.add_session_log(start, self.last_step + 1)
-        self.writers[kind] = writer
-        return writer
-
-
-def _trust_ratios(optimizer):
+def _trust_ratios(model):
     # Loss scaling wraps the optimizer that has trust ratios.
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     ratios = getattr(optimizer, "trust_ratios", dict)()
     return {f"trust_ratio/{path}": ratio for path, ratio in ratios.items()}

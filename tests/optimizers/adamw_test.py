@@ -70,18 +70,6 @@ def test_each_variable_takes_the_steps_of_adamw_at_its_rate():
         assert np.allclose(received, expected, rtol=2e-5, atol=1e-6), path
 
 
-def test_a_factor_of_zero_freezes_a_variable():
-    variables = make_variables()
-    before = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
-    optimizer = AdamW(0.5, weight_decay=0.125, rate_factors=FACTORS)
-    optimizer.apply([keras.ops.ones_like(v) for v in variables], variables)
-    changed = [
-        not np.array_equal(keras.ops.convert_to_numpy(variable), value)
-        for variable, value in zip(variables, before, strict=True)
-    ]
-    assert changed == [factor > 0 for factor in PATHS.values()]
-
-
 @pytest.mark.parametrize("decayed", [True, False])
 def test_biases_and_normalizations_do_not_decay(decayed):
     backbone = AlbertBackbone.from_config_preset("albert_test")

@@ -1,4 +1,4 @@
-"""Muon: which variables take its steps, golden steps, and the exclusions from decay."""
+"""Muon: which variables take its steps, and the exclusions from decay."""
 
 import keras
 import numpy as np
@@ -26,22 +26,6 @@ KERNELS = [
 
 def make_model(head=AlbertPretrainer, **options):
     return head(AlbertBackbone.from_config_preset("albert_test"), **options)
-
-
-def plain_muon(value, gradients, rates, weight_decay):
-    """Computes steps of Muon in float64 (Jordan et al. 2024; Liu et al. 2025)."""
-    value, momentum = np.float64(value), 0.0
-    for gradient, rate in zip(gradients, rates, strict=True):
-        momentum = 0.95 * momentum + gradient
-        update = gradient + 0.95 * momentum
-        update /= np.linalg.norm(update)
-        for _ in range(5):
-            square = update @ update.T
-            polynomial = -4.775 * square + 2.0315 * square @ square
-            update = 3.4445 * update + polynomial @ update
-        scale = 0.2 * np.sqrt(max(value.shape))
-        value = value * (1 - rate * weight_decay) - rate * scale * update
-    return value
 
 
 @pytest.mark.parametrize(
@@ -76,22 +60,13 @@ def test_hidden_kernels_take_orthogonal_steps(head, options, kernels):
         assert path.endswith(kernel)
 
 
-def test_a_kernel_takes_the_steps_of_muon_and_a_bias_those_of_adamw():
-    draw = np.random.default_rng(7)
+def test_a_bias_takes_the_steps_of_adamw():
     schedule = WarmupPolynomialDecay(0.004, decay_steps=8, warmup_steps=2)
-    for shape in (3, 5), (7, 2):
-        with keras.name_scope("dense"):
-            kernel = keras.Variable("normal", shape, name="kernel")
-            biases = [keras.Variable("ones", (4,), name="bias") for _ in range(2)]
-        value = keras.ops.convert_to_numpy(kernel)
-        optimizer, adamw = Muon(schedule, weight_decay=0.5), AdamW(schedule)
-        gradients = draw.normal(size=(3, *shape))
-        for step, gradient in enumerate(gradients):
-            small = keras.ops.array([0.5, -1.0, step, 2.0], "float32")
-            large = keras.ops.array(gradient, "float32")
-            optimizer.apply([large, small], [kernel, biases[0]])
-            adamw.apply([small], [biases[1]])
-        # Of the warm-up, its middle, and after two of eight steps.
-        expected = plain_muon(value, gradients, [0.0, 0.002, 0.003], 0.5)
-        assert np.allclose(keras.ops.convert_to_numpy(kernel), expected, atol=2e-6)
-        assert np.allclose(*map(keras.ops.convert_to_numpy, biases), atol=1e-7)
+    with keras.name_scope("dense"):
+        biases = [keras.Variable("ones", (4,), name="bias") for _ in range(2)]
+    muon, adamw = Muon(schedule, weight_decay=0.5), AdamW(schedule)
+    for step in range(3):
+        gradient = keras.ops.array([0.5, -1.0, step, 2.0], "float32")
+        muon.apply([gradient], [biases[0]])
+        adamw.apply([gradient], [biases[1]])
+    assert np.allclose(*map(keras.ops.convert_to_numpy, biases), atol=1e-7)

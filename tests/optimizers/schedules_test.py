@@ -25,24 +25,16 @@ def test_values_equal_the_original():
         assert np.isclose(float(schedule(step)), rate, rtol=1e-5, atol=1e-12), step
 
 
-def test_power_and_end():
+def test_power_end_and_no_warmup():
     schedule = WarmupPolynomialDecay(1.0, 11, 3, end_learning_rate=0.25, power=2.0)
     assert np.isclose(float(schedule(7)), 0.25 + 0.75 * (4 / 11) ** 2)
     assert np.isclose(float(schedule(11)), 0.25)
-
-
-def test_no_warmup_starts_at_the_initial_rate():
     assert float(WarmupPolynomialDecay(0.5, 7, 0)(0)) == 0.5
 
 
 def test_steps_out_of_order_are_an_error():
     with pytest.raises(ValueError, match="warmup_steps=13, decay_steps=13"):
         WarmupPolynomialDecay(1.0, 13, 13)
-
-
-def test_config_round_trip():
-    schedule = WarmupPolynomialDecay(0.5, 17, 5, 0.1, 3.0)
-    assert WarmupPolynomialDecay.from_config(schedule.get_config())(9) == schedule(9)
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,6 @@ def is_equal(arrays, others):
     )
 
 
-def fail(line):
-    raise AssertionError(line)
-
-
 def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -179,7 +175,7 @@ def test_state_of_another_model_is_refused(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=1)
     folder.save(model, 7)
     with pytest.raises(ValueError, match="another model or optimizer"):
-        folder.restore(make_model(units=4), fail)
+        folder.restore(make_model(units=4), pytest.fail)
 
 
 # === Times of checkpoints, the best one, and signals ===
@@ -241,7 +237,7 @@ def test_states_after_evaluations_and_in_between(interval, steps_per_call, expec
     run_epoch(writer, 6, steps_per_call=steps_per_call)
     run_epoch(writer, 6, steps_per_call=steps_per_call)
     assert folder.steps() == expected
-    assert folder.calls[0][2] == {"part": {"known": 7}}
+    assert folder.calls[0][2] == {"part": {"known": 7}, "num_worse": 0}
 
 
 def test_of_equal_values_that_with_the_lower_loss_is_the_best():
@@ -253,17 +249,6 @@ def test_of_equal_values_that_with_the_lower_loss_is_the_best():
     assert folder.calls[-1][2]["best"] == {"step": 9, "value": 0.875, "loss": 0.25}
     # It is no progress for `patience`.
     assert writer.num_worse == 2
-
-
-def run_until_stopped(writer, values):
-    """Runs an epoch of 3 steps for each value; returns the step at a stop, or None."""
-    writer.set_model(keras.Model())
-    writer.model.stop_training = False
-    for value in values:
-        run_epoch(writer, 3, {writer.config.best_metric: value})
-        if writer.model.stop_training:
-            return writer.step
-    return None
 
 
 @pytest.mark.parametrize(
@@ -278,13 +263,19 @@ def run_until_stopped(writer, values):
     ],
 )
 def test_patience_ends_a_training_without_a_new_best(metric, values, stopped, best):
-    lines = []
-    writer, folder = make_writer(lines=lines, best_metric=metric, patience=2)
-    assert run_until_stopped(writer, values) == stopped
-    _, kept, state = folder.calls[-1]
-    assert (kept and kept[:2]) == best
-    assert state.get("best") == (kept and kept._asdict())
-    assert len(lines) == (stopped is not None)
+    options = {"lines": [], "best_metric": metric, "patience": 2}
+    step, state = 0, {}
+    for value in values:
+        # Resumed after each evaluation.
+        writer, folder = make_writer(initial_step=step, state=state, **options)
+        writer.set_model(keras.Model())
+        run_epoch(writer, 3, {metric: value})
+        step, kept, state = json.loads(json.dumps(folder.calls[-1]))
+        if options["lines"]:
+            break
+    assert (step if options["lines"] else None) == stopped
+    assert (kept and tuple(kept[:2])) == best
+    assert state.get("best") == (kept and Best(*kept)._asdict())
 
 
 def test_metric_that_is_not_measured_is_an_error():

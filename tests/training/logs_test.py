@@ -59,7 +59,6 @@ def make_log(initial_step, state=None, model=None, **options):
     log.restore(state or {})
     log.set_model(model or FakeModel())
     log.set_params({"steps": 4})
-    log.on_train_begin()
     log.on_epoch_begin(0)
     return log, written.entries
 
@@ -106,9 +105,7 @@ def test_a_line_without_an_entry(line, tmp_path):
     (tmp_path / "log.jsonl").write_text(f'{line}\n{{"step": 2}}\n')
     JsonLines(tmp_path / "log.jsonl", last_step=3)
     assert (tmp_path / "log.jsonl").read_text() == '{"step": 2}\n'
-
-
-def test_values_of_an_entry_are_numbers():
+    # The values of an entry are numbers.
     assert read_entry('{"step": 3, "loss": NaN, "x": "y"}').keys() == {"step", "loss"}
 
 
