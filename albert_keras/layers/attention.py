@@ -99,11 +99,6 @@ class SelfAttention(ConfiguredLayer):
         self.normalization.build(hidden_shape)
 
     def call(self, x, bias, seeds=None, training=False, return_attention_scores=False):
-        if len(bias.shape) != 4:
-            raise ValueError(
-                "`bias` must have 4 axes. Received: "
-                f"shape {bias.shape}. Pass `attention_bias(attention_mask)`."
-            )
         config, dropout = self.albert_config, None
         if seeds is not None and config.attention_dropout_rate > 0:
             dropout = functools.partial(

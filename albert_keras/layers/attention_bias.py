@@ -23,14 +23,8 @@ def attention_bias(attention_mask):
     >>> ops.convert_to_numpy(attention_bias([[1, 1, 0]])).tolist()
     [[[[0.0, 0.0, -10000.0]]]]
     """
-    attention_mask = ops.cast(attention_mask, "float32")
-    num_axes = len(attention_mask.shape)
-    if num_axes not in (2, 3):
-        raise ValueError(
-            "`attention_mask` must have the shape (batch, sequence_length) or (batch, "
-            f"sequence_length, sequence_length). Received: shape {attention_mask.shape}."
-        )
+    mask = ops.cast(attention_mask, "float32")
     # The new axes are broadcast over heads and, for a padding mask, over queries.
     # LiteRT has no operation for `[:, None, None]` with an unknown length.
-    mask = ops.expand_dims(attention_mask, 1 if num_axes == 3 else (1, 2))
+    mask = ops.expand_dims(mask, 1 if len(mask.shape) == 3 else (1, 2))
     return (mask - 1.0) * -MASKED_SCORE

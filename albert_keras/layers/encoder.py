@@ -104,22 +104,22 @@ class EncoderStack(ConfiguredLayer):
         x: `(batch, sequence_length, hidden_dim)`.
         attention_mask: See `attention_bias`.
         training: bool. Whether to apply dropout.
-        every_layer: Function `(index, x)`, called with the index (from 0) and output of
-            each layer; in a compiled graph, called while it is traced.
-        return_attention_scores: bool.
+        return_hidden_states, return_attention_scores: bool.
 
     Output shape:
-        As `x`; with `return_attention_scores=True` also a list of the scores of each
-        layer, `(batch, num_heads, sequence_length, sequence_length)`.
+        As `x`. With `return_hidden_states` or `return_attention_scores` a tuple of it and
+        a dict of lists: `hidden_states`, `x` and the output of each layer; and
+        `attention_scores`, `(batch, num_heads, sequence_length, sequence_length)` of each
+        layer, empty if they are not returned.
 
     Example:
 
     >>> from albert_keras.config import AlbertConfig
     >>> stack = EncoderStack(AlbertConfig.from_preset("albert_test", num_layers=3))
-    >>> x, mask, states = ops.ones((2, 7, 24)), ops.ones((2, 7)), []
-    >>> x = stack(x, mask, every_layer=lambda index, x: states.append(x))
-    >>> len(states)
-    3
+    >>> x, mask = ops.ones((2, 7, 24)), ops.ones((2, 7))
+    >>> x, outputs = stack(x, mask, return_hidden_states=True)
+    >>> len(outputs["hidden_states"])
+    4
 
     Reference: google-research/albert modeling.py `transformer_model`.
     """
@@ -135,24 +135,23 @@ class EncoderStack(ConfiguredLayer):
         x,
         attention_mask,
         training=False,
-        every_layer=None,
+        return_hidden_states=False,
         return_attention_scores=False,
     ):
         bias = attention_bias(attention_mask)
         encoders = self.encoders[: self.depth]
-        if every_layer is None and not return_attention_scores:
+        if not (return_hidden_states or return_attention_scores):
             return self._apply(encoders, x, bias, training)
-        all_scores = []
-        for index, encoder in enumerate(encoders):
+        states, all_scores = [x], []
+        for encoder in encoders:
             if return_attention_scores:
                 options = {"training": training, "return_attention_scores": True}
                 x, scores = encoder(x, bias, **options)
                 all_scores.append(scores)
             else:
                 x = self._apply([encoder], x, bias, training)
-            if every_layer is not None:
-                every_layer(index, x)
-        return (x, all_scores) if return_attention_scores else x
+            states.append(x)
+        return x, {"hidden_states": states, "attention_scores": all_scores}
 
     def compute_output_spec(self, x, attention_mask, training=False, **options):
         if any(options.values()):

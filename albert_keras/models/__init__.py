@@ -4,6 +4,8 @@ Importing this package registers all Keras classes of saved models, such as toke
 losses and optimizers, so that `keras.saving.load_model` finds them.
 """
 
+import dataclasses
+
 import albert_keras.optimizers
 import albert_keras.tokenizers.sentence_piece
 import albert_keras.tokenizers.word_piece
@@ -17,7 +19,6 @@ from albert_keras.models.embedding_losses import (
     CosentLoss,
     TeacherVectorLoss,
 )
-from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
 from albert_keras.models.masked_lm import AlbertMaskedLM
@@ -31,6 +32,30 @@ from albert_keras.tokenizers.base import EncoderTokenizer
 
 # keras-hub's base classes find these classes by the class of a preset's backbone.
 EncoderTokenizer.backbone_cls = AlbertPreprocessor.backbone_cls = AlbertBackbone
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadSpec:
+    """A head: its model class, and the variable that shows its number of classes.
+
+    Args:
+        model: `keras.Model` subclass, built as `model(backbone, **options)`.
+        class_argument: str or `None`. Argument that takes the number of classes.
+        class_bias: str or `None`. Path of the variable with one value for each class.
+        same_variables: Tuple of other model classes with the same variables.
+        may_be_new: bool. Whether a checkpoint without this head can be loaded with random
+            weights, for fine-tuning.
+        has_weights: bool. Whether the head always has variables. If not, it can be
+            loaded from any backbone.
+    """
+
+    model: type
+    class_argument: str | None = None
+    class_bias: str | None = None
+    same_variables: tuple = ()
+    may_be_new: bool = True
+    has_weights: bool = True
+
 
 # By the names of heads in `load_checkpoint`, `convert --head` and the converters' tables.
 _CLASSES = ("num_classes", "logits/bias")

@@ -227,7 +227,10 @@ class AlbertBackbone(AlbertModel, keras_hub.models.Backbone):
         Returns:
             `keras.Model` with this backbone's inputs, and both kinds of outputs.
         """
-        return _IntermediateOutputs(self, hidden_states, attention_scores)
+        given = {"hidden_states": hidden_states, "attention_scores": attention_scores}
+        return _IntermediateOutputs(
+            self, tuple(n for n, is_in in given.items() if is_in)
+        )
 
     def encode_packed(self, inputs, training=False):
         """Encodes packed rows, which hold several examples each.
@@ -256,15 +259,12 @@ class AlbertBackbone(AlbertModel, keras_hub.models.Backbone):
             inputs: The backbone's dict.
             training: bool.
         """
-        x, mask = self.embed(inputs, training)
-        states = []
-
-        def keep(index, x):
-            states.append(x[:, 0])
-
-        self.encoder_stack(x, mask, training=training, every_layer=keep)
+        _, outputs = self.encoder_stack(
+            *self.embed(inputs, training), training=training, return_hidden_states=True
+        )
         each = self.albert_config.num_inner_repetitions
-        return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
+        states = outputs["hidden_states"][each::each]
+        return self.pooler(ops.stack([x[:, 0] for x in states], axis=1))
 
     def export_spec(self):
         """Returns the `ExportSpec`; see `TaskModel.export_spec`."""
@@ -307,28 +307,19 @@ class _IntermediateOutputs(keras.Model):
     outputs in every call.
     """
 
-    def __init__(self, backbone, hidden_states, attention_scores, **kwargs):
+    def __init__(self, backbone, added):
         # The default name begins with "_", which TensorFlow's graphs refuse.
-        super().__init__(name="intermediate_outputs", **kwargs)
-        self.backbone = backbone
-        self.hidden_states = hidden_states
-        self.attention_scores = attention_scores
+        super().__init__(name="intermediate_outputs")
+        self.backbone, self.added = backbone, added
 
     def call(self, inputs, training=False):
         backbone = self.backbone
-        x, mask = backbone.embed(inputs, training)
-        states = [x]
-        x = backbone.encoder_stack(
-            x,
-            mask,
+        x, outputs = backbone.encoder_stack(
+            *backbone.embed(inputs, training),
             training=training,
-            every_layer=lambda index, state: states.append(state),
-            return_attention_scores=self.attention_scores,
+            return_hidden_states=True,
+            return_attention_scores="attention_scores" in self.added,
         )
-        outputs = {}
-        if self.attention_scores:
-            x, outputs["attention_scores"] = x
-        if self.hidden_states:
-            outputs["hidden_states"] = states
+        outputs = {name: outputs[name] for name in self.added}
         pooled_output = backbone.pooler(x[:, 0, :])
         return {"sequence_output": x, "pooled_output": pooled_output, **outputs}

@@ -7,8 +7,7 @@ import keras
 import numpy as np
 from keras import tree
 
-from albert_keras.checks import check_text
-from albert_keras.models.data_checks import unpack
+from albert_keras.models.data_checks import is_features, unpack
 from albert_keras.preprocessors.base import as_lists, map_columns
 from albert_keras.text.delivery import deliver
 from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
@@ -17,21 +16,20 @@ from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
 _AUTOTUNE = -1
 
 
-def in_batches(data, prepare):
+def in_batches(source, prepare):
     """Returns a dataset of the prepared batches of data that are not in memory.
 
     Args:
-        data: `Data`, whose `x` is a `tf.data.Dataset` or a `keras.utils.PyDataset`.
+        source: `tf.data.Dataset` or `keras.utils.PyDataset`.
         prepare: Function from `x`, `y` and `sample_weight` of a batch to features and,
             if there are any, labels and weights, as `Preprocessor`. A `tf.data.Dataset`
             calls it in a graph.
 
     Raises:
-        ValueError: If `x` is a generator.
+        ValueError: If it is a generator.
     """
-    source = data.x
     if isinstance(source, keras.utils.PyDataset):
-        return _of_py_dataset(source, data.first_batch, prepare)
+        return _of_py_dataset(source, prepare)
     if not hasattr(source, "element_spec"):
         raise ValueError(
             "Text must come from data that can be read again. Received: a "
@@ -41,22 +39,23 @@ def in_batches(data, prepare):
     return source.map(prepare, _AUTOTUNE).prefetch(_AUTOTUNE)
 
 
-def _of_py_dataset(source, first_batch, prepare):
+def _of_py_dataset(source, prepare):
     num_batches = source.num_batches
 
-    def prepared(batch):
-        return _as_arrays(prepare(*_columns(unpack(batch))))
+    def prepared(index):
+        batch = unpack(source[index])
+        columns = batch if is_features(batch[0]) else _columns(batch)
+        return _as_arrays(prepare(*columns))
 
     def batches_from(num_skipped):
         for index in itertools.islice(itertools.count(), num_skipped, num_batches):
-            yield prepared(source[index])
+            yield prepared(index)
         source.on_epoch_end()
 
     def spec(leaf):
         return keras.KerasTensor([None] * leaf.ndim, leaf.dtype)
 
-    first = prepared(first_batch)
-    return deliver(batches_from, tree.map_structure(spec, first), num_batches)
+    return deliver(batches_from, tree.map_structure(spec, prepared(0)), num_batches)
 
 
 class Rows:
@@ -153,33 +152,17 @@ class Rows:
 
 
 def split_rows(data, validation_split):
-    """Returns `Data` of the first rows, and of the last rows, which are held out."""
-    columns = _columns(data[:3])
+    """Returns data of the first rows, and of the last rows, which are held out."""
+    columns = _columns(data)
     num_first = int(_number_of_rows(columns) * (1 - validation_split))
     first = map_columns(lambda column: column[:num_first], columns)
-    last = map_columns(lambda column: column[num_first:], columns)
-    return type(data)(*first), type(data)(*last)
+    return first, map_columns(lambda column: column[num_first:], columns)
 
 
 def _columns(data):
     """Returns rows as columns: lists of `x`, and arrays of labels and weights."""
     x, *others = data
-    x = as_lists(x)
-    map_columns(_check_texts, x)
-    return x, *(map_columns(_as_array, column) for column in others)
-
-
-def _check_texts(rows):
-    is_text = [isinstance(row, str) for row in rows]
-    if (any(is_text) or rows[:1] == [None]) and not all(is_text):
-        number = is_text.index(False)
-        raise ValueError(
-            f"Each row must have a text. Received: {rows[number]} in row {number}. "
-            'Leave the row out, or pass "".'
-        )
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, str):
-            check_text(row)
+    return as_lists(x), *(map_columns(_as_array, column) for column in others)
 
 
 def _as_array(column):
@@ -199,15 +182,16 @@ def _as_array(column):
 def _number_of_rows(columns):
     leaves = []
     map_columns(leaves.append, columns)
-    if not all(isinstance(leaf, list) or np.ndim(leaf) for leaf in leaves):
-        raise ValueError("Data must have rows. Received: one value. Put it in a list.")
-    numbers = sorted({*map(len, leaves)})
-    if len(numbers) > 1 or numbers == [0]:
+    # A single text or number has no rows.
+    numbers = {
+        len(leaf) if isinstance(leaf, list) or np.ndim(leaf) else 0 for leaf in leaves
+    }
+    if len(numbers) > 1 or 0 in numbers:
         raise ValueError(
-            "`x`, `y` and `sample_weight` must have equally many rows, at least one. "
-            f"Received: {' and '.join(map(str, numbers))} rows."
+            "`x`, `y` and `sample_weight` must be lists or arrays of equally many rows, "
+            f"at least one. Received: {' and '.join(map(str, sorted(numbers)))} rows."
         )
-    return numbers[0]
+    return numbers.pop()
 
 
 def _as_arrays(prepared):

@@ -6,15 +6,11 @@ import keras
 from keras import losses, metrics
 
 from albert_keras.checks import shortened
-from albert_keras.train_step.losses import SmoothedCrossentropy
 
+# By the functions of losses, which Keras' loss objects have as `fn`.
 ACCURACIES = {
-    losses.SparseCategoricalCrossentropy: metrics.SparseCategoricalAccuracy,
     losses.sparse_categorical_crossentropy: metrics.SparseCategoricalAccuracy,
-    SmoothedCrossentropy: metrics.SparseCategoricalAccuracy,
-    losses.CategoricalCrossentropy: metrics.CategoricalAccuracy,
     losses.categorical_crossentropy: metrics.CategoricalAccuracy,
-    losses.BinaryCrossentropy: metrics.BinaryAccuracy,
     losses.binary_crossentropy: metrics.BinaryAccuracy,
 }
 
@@ -45,21 +41,8 @@ def are_labels(labels, num_classes):
 
 def is_multi_label(model):
     """Returns whether several classes may hold: the activation says so, or the loss."""
-    loss = getattr(model, "loss", None)
-    is_binary = isinstance(loss, losses.BinaryCrossentropy)
-    is_binary = is_binary or loss is losses.binary_crossentropy
+    is_binary = _accuracy_class(getattr(model, "loss", None)) is metrics.BinaryAccuracy
     return model.activation is keras.activations.sigmoid or is_binary
-
-
-def classifier_facts(model):
-    """Returns the fields of `ExportSpec` that a classifier of texts states."""
-    is_linear = model.activation is keras.activations.linear
-    facts = {"output_name": "logits" if is_linear else "probabilities"}
-    if model.num_classes == 1:
-        return {"kind": "regression", **facts}
-    kind = "several_classes" if is_multi_label(model) else "classes"
-    names = {"num_classes": model.num_classes, "labels": model.labels}
-    return {"kind": kind, **names, **facts}
 
 
 def accuracy_of(loss):
@@ -94,5 +77,4 @@ def takes_class_ids(loss):
 
 def _accuracy_class(loss):
     loss = keras.losses.get(loss)
-    kind = type(loss) if isinstance(loss, losses.Loss) else loss
-    return ACCURACIES.get(kind)
+    return ACCURACIES.get(getattr(loss, "fn", loss))

@@ -1,42 +1,24 @@
 """Checks of the data of `fit`, `evaluate` and `predict`, before Keras reads them."""
 
-from typing import Any, NamedTuple
-
 import keras
 import numpy as np
 from keras import tree
 
-from albert_keras.checks import is_number, shown
+from albert_keras.checks import shown
 from albert_keras.models.classes import takes_class_ids
 
 
-class Data(NamedTuple):
-    """Checked data.
-
-    Attributes:
-        x: Rows in memory as columns, or batches.
-        y: Labels, with class ids for names of classes, or `None`.
-        sample_weight: Weights, or `None`.
-        is_ready: bool. Whether `x` holds the model's inputs, rather than raw text.
-        first_batch: First batch of a `keras.utils.PyDataset`, which is slow to read
-            twice; else `None`.
-    """
-
-    x: Any
-    y: Any = None
-    sample_weight: Any = None
-    is_ready: bool = False
-    first_batch: Any = None
-
-
 def check_data(model, x, y=None, sample_weight=None):
-    """Returns the `Data` of `fit`, or raises a ValueError if the model cannot take them.
+    """Returns data for `fit` with rows as columns and class ids for names of classes.
 
     A generator can only be checked when it is used.
 
     Args:
         model: Task model, compiled or not.
         x, y, sample_weight: As `fit` takes them.
+
+    Raises:
+        ValueError: If the model cannot take the data.
     """
     if isinstance(x, str | bytes):
         raise ValueError(
@@ -45,40 +27,40 @@ def check_data(model, x, y=None, sample_weight=None):
         )
     if is_text(y) and model.export_spec().num_classes:
         y = _class_ids(model, y if isinstance(y, list) else np.asarray(y))
-    # What tells the kind of data: the rows, a spec, or a first batch.
-    inputs, first_batch = x, None
-    if hasattr(x, "element_spec"):
-        spec = x.element_spec
-        inputs = spec[0] if isinstance(spec, tuple) else spec
-        if not isinstance(x, keras.utils.PyDataset):
-            _check_is_batched(model, inputs)
-    elif isinstance(x, keras.utils.PyDataset):
-        first_batch = x[0]
-        inputs = unpack(first_batch)[0]
+    inputs = _inputs_of(x)
+    if model.preprocessor is None and isinstance(inputs, keras.utils.PyDataset):
+        inputs, *_ = unpack(x[0])
     check_is_preprocessed(model, inputs)
-    is_ready = model.preprocessor is None or is_features(inputs)
-    if not is_ready and is_in_memory(x):
+    if holds_rows(model, x):
         if hasattr(model.preprocessor, "columns"):
             x, y = model.preprocessor.columns(x, y, is_batch=False)
-        if isinstance(x, list) and x and is_number(x[0]):
-            raise ValueError(f"Each row must have a text. Received: x={shown(x)}.")
         inputs = x
-    model.check_input(inputs)
     if isinstance(y, list) or hasattr(y, "__array__"):
         _check_class_ids(model, y, is_text(inputs))
-    return Data(x, y, sample_weight, is_ready, first_batch)
+    return x, y, sample_weight
+
+
+def _inputs_of(x):
+    """Returns what shows the kind of data: the spec of a dataset's inputs, or `x`."""
+    if not hasattr(x, "element_spec"):
+        return x
+    spec = x.element_spec
+    shapes = [getattr(leaf, "shape", None) for leaf in tree.flatten(spec)]
+    if any(getattr(shape, "rank", None) == 0 for shape in shapes):
+        raise ValueError(
+            f"A dataset must give batches. Received: single rows, {spec}. Pass "
+            "`dataset.batch(32)`."
+        )
+    return spec[0] if isinstance(spec, tuple) else spec
 
 
 def check_is_preprocessed(model, x):
     """Raises a ValueError if `x` is text and the model has no preprocessor."""
     if model.preprocessor is None and is_text(x):
-        name = getattr(
-            model.preprocessor_cls, "__name__", "keras_hub.models.Preprocessor"
-        )
         raise ValueError(
-            f"A model without preprocessor must get token ids. Received: text for "
-            f"{type(model).__name__}. Set `model.preprocessor = {name}(tokenizer)`, or "
-            "load the model by `from_preset` from files with a vocabulary."
+            "A model without preprocessor must get token ids. Received: text for "
+            f"{type(model).__name__}. Set `model.preprocessor`, or load the model by "
+            "`from_preset` from files with a vocabulary."
         )
 
 
@@ -87,10 +69,16 @@ def is_features(x):
     return isinstance(x, dict) and "token_ids" in x
 
 
-def is_in_memory(x):
-    """Returns whether data are rows in memory, rather than a dataset or a generator."""
+def is_ready(model, x):
+    """Returns whether data hold the model's inputs, rather than text."""
+    return model.preprocessor is None or is_features(_inputs_of(x))
+
+
+def holds_rows(model, x):
+    """Returns whether data are rows of text in memory, not a dataset or a generator."""
     is_column = hasattr(x, "__array__") or hasattr(x, "to_list")
-    return is_column or isinstance(x, list | tuple | dict)
+    is_in_memory = is_column or isinstance(x, list | tuple | dict)
+    return is_in_memory and not is_ready(model, x)
 
 
 def is_text(x):
@@ -120,32 +108,14 @@ def _class_ids(model, labels):
         return [_class_ids(model, label) for label in labels]
     if not isinstance(labels, str):
         return labels
-    rule = "Labels must be class ids, or names among the model's `labels`"
-    if model.labels is None:
+    loss, names = getattr(model, "loss", None), model.labels or ()
+    if labels not in names or not takes_class_ids(loss):
         raise ValueError(
-            f"{rule}, but it has none. Received: {labels!r}. Number the classes first."
+            "Labels must be class ids, or names among the model's `labels` if the loss "
+            f"takes class ids. Received: {shown(labels)}, labels={', '.join(names)}, "
+            f"loss={loss}. Number the classes."
         )
-    if labels not in model.labels:
-        names = ", ".join(model.labels)
-        raise ValueError(f"{rule}: {names}. Received: {shown(labels)}.")
-    if not takes_class_ids(getattr(model, "loss", None)):
-        raise ValueError(
-            f"Labels must be numbers, as the loss takes them. Received: {labels!r} and "
-            f"the loss {model.loss}."
-        )
-    return model.labels.index(labels)
-
-
-def _check_is_batched(model, spec):
-    single = [leaf.shape.rank == 0 for leaf in tree.flatten(spec)]
-    if is_features(spec):
-        ranks = {name: len(tensor.shape) for name, tensor in model.input.items()}
-        single = [spec[n].shape.rank == ranks[n] - 1 for n in ranks if n in spec]
-    if any(single):
-        raise ValueError(
-            f"A dataset must give batches. Received: single rows, {spec}. Pass "
-            "`dataset.batch(32)`."
-        )
+    return names.index(labels)
 
 
 def _check_class_ids(model, labels, of_text):
@@ -154,24 +124,20 @@ def _check_class_ids(model, labels, of_text):
     if isinstance(model.output, dict) or not takes_class_ids(loss):
         return
     num_classes = model.output.shape[-1]
-    rule = "Labels must be class ids, one integer for each example"
+    rule = "Labels must be class ids, one integer for each example or word"
     if len(model.output.shape) == 3:
         if not of_text:
             # Positions without weight may have any label.
             return
-        rule = "Labels must be class ids, one integer for each word"
         labels = np.concatenate([[], *map(np.ravel, labels)])
     labels = np.asarray(labels)
     if num_classes is not None:
         rule += f", from 0 to {num_classes - 1}"
-    if labels.dtype.kind not in "iufb":
-        received = str(labels.flat[0]) if labels.size else labels.dtype
-        raise ValueError(f"{rule}. Received: {received!r}.")
-    if labels.ndim > 2 or labels.shape[1:] not in ((), (1,)):
+    if labels.dtype.kind not in "iufb" or labels.shape[1:] not in ((), (1,)):
         raise ValueError(
-            f"{rule}. Received: y of shape {labels.shape}. For several classes an "
-            'example, build the model with `activation="sigmoid"`; for one-hot labels '
-            "pass a `keras.losses.CategoricalCrossentropy`."
+            f"{rule}. Received: y of shape {labels.shape} and type {labels.dtype}. For "
+            'several classes an example, build the model with `activation="sigmoid"`; '
+            "for one-hot labels pass a `keras.losses.CategoricalCrossentropy`."
         )
     is_class = (labels >= 0) & (labels < (num_classes or np.inf))
     wrong = labels[~is_class & (labels != getattr(loss, "ignore_class", None))]

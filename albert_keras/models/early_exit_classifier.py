@@ -1,5 +1,7 @@
 """Text classification and regression with an exit after every layer."""
 
+import dataclasses
+
 import keras
 import keras_hub
 import numpy as np
@@ -7,14 +9,11 @@ from keras import ops
 
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import ExitHeads
-from albert_keras.models.classes import check_labels, classifier_facts
-from albert_keras.models.classifier import AlbertTextClassifier
-from albert_keras.models.task import FineTuned
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.models.classifier import AlbertTextClassifier, PooledClassifier
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
+class AlbertEarlyExitClassifier(PooledClassifier, keras_hub.models.Task):
     """Text classifier with an exit head after every layer, and one shared pooler.
 
     At full depth it equals `AlbertTextClassifier`: the same layers, outputs, labels and
@@ -56,10 +55,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
     JetRunner/PABEE modeling_albert.py.
     """
 
-    preprocessor_cls = AlbertTextClassifierPreprocessor
-    arguments = ("dropout", "num_classes", "labels", "exit_rule")
-    metrics_are_weighted = False
-    activation = staticmethod(keras.activations.linear)
+    arguments = (*PooledClassifier.arguments, "exit_rule")
 
     def __init__(
         self,
@@ -71,46 +67,24 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         exit_rule=None,
         **kwargs,
     ):
-        config = backbone.albert_config
-        if num_classes < 1 or config.num_layers < 2:
+        if backbone.num_layers < 2:
             raise ValueError(
-                "Exits need at least 1 class (1 is regression) and 2 layers. Received: "
-                f"num_classes={num_classes}, num_layers={config.num_layers}."
+                f"Exits need 2 layers. Received: num_layers={backbone.num_layers}."
             )
-        labels = check_labels(labels, num_classes)
-        # === Layers ===
-        self.add_layers(backbone, preprocessor, num_classes, dropout)
+        options = preprocessor, dropout, None, labels
+        super().__init__(backbone, num_classes, *options, **kwargs)
+        self.exit_rule = exit_rule
+
+    def add_layers(self, backbone, preprocessor, num_outputs, dropout, activation):
+        super().add_layers(backbone, preprocessor, num_outputs, dropout, activation)
+        config = backbone.albert_config
         self.exit_heads = ExitHeads(
-            config, num_classes, dtype=backbone.variable_dtype, name="exits"
+            config, num_outputs, dtype=backbone.variable_dtype, name="exits"
         )
         self.exit_heads.build((None, config.num_layers - 1, config.hidden_dim))
 
-        # === Functional Model ===
-        pooled_output = backbone(backbone.input)["pooled_output"]
-        logits = self.output_dense(self.output_dropout(pooled_output))
-        self.num_classes, self.labels = num_classes, labels
-        super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
-        self.exit_rule = exit_rule
-
     def export_spec(self):
-        return super().export_spec(**classifier_facts(self), has_exits=True)
-
-    @classmethod
-    def from_classifier(cls, classifier):
-        """Returns a model that adds exits to a trained classifier.
-
-        Both share the backbone. It is frozen, and so is the head of the last layer; the
-        other heads start as copies of that head. To train all jointly, set `trainable =
-        True` on `backbone` and `output_dense`.
-
-        Args:
-            classifier: `AlbertTextClassifier` of logits.
-
-        Reference: Xin et al. 2020, DeeBERT, arXiv 2004.12993, section 2.2.
-        """
-        model = cls(classifier.backbone, **_options_of(classifier))
-        model.take_over_head(classifier)
-        return model
+        return dataclasses.replace(super().export_spec(), has_exits=True)
 
     def to_classifier(self):
         """Returns the full-depth `AlbertTextClassifier`, for formats without exits.
@@ -124,12 +98,20 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         ak.save_checkpoint(classifier, "exits_hf", "huggingface")
         ```
         """
-        classifier = AlbertTextClassifier(self.backbone, **_options_of(self))
+        names = ("num_classes", "preprocessor", "dropout", "labels")
+        options = {name: getattr(self, name) for name in names}
+        classifier = AlbertTextClassifier(self.backbone, **options)
         classifier.output_dense.set_weights(self.output_dense.get_weights())
         return classifier
 
     def take_over_head(self, classifier):
-        """Copies a classifier's head to all exits, and freezes backbone and last head."""
+        """Copies a classifier's head to all exits, and freezes backbone and last head.
+
+        Args:
+            classifier: `AlbertTextClassifier` of logits on the same backbone.
+
+        Reference: Xin et al. 2020, DeeBERT, arXiv 2004.12993, section 2.2.
+        """
         if classifier.activation is not keras.activations.linear:
             raise ValueError(
                 "Exits are added to a classifier that gives logits. Received: "
@@ -186,9 +168,3 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         """Returns the metrics of the last depth."""
         last = y_pred if y_pred.ndim == 2 else y_pred[:, -1]
         return super().compute_metrics(x, y, last, sample_weight)
-
-
-def _options_of(classifier):
-    """Returns the arguments that classifiers with and without exits share."""
-    names = ("num_classes", "preprocessor", "dropout", "labels")
-    return {name: getattr(classifier, name) for name in names}

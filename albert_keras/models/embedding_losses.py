@@ -1,7 +1,5 @@
 """Losses of text embeddings, each computed over a whole batch."""
 
-import abc
-
 import keras
 from keras import ops
 
@@ -14,6 +12,9 @@ _LEAST = -1e9
 
 class EmbeddingLoss(WholeBatchLoss):
     """Base class of losses on L2-normalized vectors.
+
+    Subclasses have a method `of_vectors(y_true, vectors)`, which returns the loss for
+    normalized vectors.
 
     Args:
         least_dimensions: int or `None`. The loss is the mean of the losses on this number
@@ -34,10 +35,6 @@ class EmbeddingLoss(WholeBatchLoss):
             size *= 2
         cut = (ops.normalize(y_pred[..., :size], axis=-1) for size in sizes)
         return sum(self.of_vectors(y_true, vectors) for vectors in cut) / len(sizes)
-
-    @abc.abstractmethod
-    def of_vectors(self, y_true, vectors):
-        """Returns the loss for normalized vectors."""
 
     def get_config(self):
         return {**super().get_config(), "least_dimensions": self.least_dimensions}

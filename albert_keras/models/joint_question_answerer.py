@@ -4,7 +4,6 @@ import keras
 import keras_hub
 from keras import ops
 
-from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import EndLogits, MostProbable, StartLogits, UnanswerableLogit
 from albert_keras.models.task import FineTuned
@@ -113,8 +112,6 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         >>> tuple(spans["end_positions"].shape)
         (2, 5, 3)
         """
-        check_positive_integer("num_starts", num_starts)
-        check_positive_integer("num_ends", num_ends)
         answer_mask = self.input["answer_mask"]
         tokens, outputs = self._encode(answer_mask)
         start_log_probs, starts = MostProbable(num_starts)(outputs["start_logits"])

@@ -30,16 +30,12 @@ def layer_rate_factors(config, decay):
             f"`decay` must be greater than 0 and at most 1. Received: decay={decay}."
         )
     num_layers = config.num_layers
-    of_groups, of_layers = {}, {}
+    factors = {"^embedding/": decay ** (num_layers + 1)}
+    of_layers = {}
     for layer in range(num_layers):
         group = layer * config.num_groups // num_layers
-        factor = decay ** (num_layers - layer)
-        of_groups[f"(^|/)group_{group}_"] = factor
-        of_layers[f"^layer_{layer}_"] = factor
-    factors = {"^embedding/": decay ** (num_layers + 1)}
+        of_layers[f"^layer_{layer}_"] = decay ** (num_layers - layer)
+        if config.sharing != "none":
+            factors[f"(^|/)group_{group}_"] = decay ** (num_layers - layer)
     # Groups come first: the path of a shared layer names the first of its layers.
-    if config.sharing != "none":
-        factors |= of_groups
-    if config.sharing != "all":
-        factors |= of_layers
-    return factors
+    return factors if config.sharing == "all" else factors | of_layers

@@ -6,12 +6,9 @@ import keras_hub
 from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
-from albert_keras.models.data_checks import is_text
 from albert_keras.models.task import TaskModel
 from albert_keras.optimizers import make_optimizer
 from albert_keras.preprocessors import AlbertPretrainerPreprocessor
-
-PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 class PretrainingModel(TaskModel):
@@ -57,7 +54,7 @@ class PretrainingModel(TaskModel):
     # A saved model does not depend on whether it was trained on packed rows.
 
     def call(self, inputs, training=None, mask=None):
-        if not self._are_packed(inputs):
+        if not _are_packed(inputs):
             return super().call(inputs, training=training, mask=mask)
         # (batch, sequence_length, hidden_dim)
         x = self.backbone.encode_packed(inputs, training=training)
@@ -71,19 +68,9 @@ class PretrainingModel(TaskModel):
         return self._select_outputs(outputs)
 
     def compute_output_spec(self, inputs, training=None, mask=None):
-        if not self._are_packed(inputs):
+        if not _are_packed(inputs):
             return super().compute_output_spec(inputs, training=training, mask=mask)
         return keras.Operation.compute_output_spec(self, inputs, training=training)
-
-    def _are_packed(self, inputs):
-        given = PACKED_FEATURES & set(inputs) if isinstance(inputs, dict) else set()
-        needed = PACKED_FEATURES if self.pair_head is not None else {"sequence_ids"}
-        if given and not given >= needed:
-            raise ValueError(
-                f"Packed rows must come with {' and '.join(sorted(needed))}. "
-                f"Received: features {', '.join(sorted(inputs))}."
-            )
-        return bool(given)
 
     def export_spec(self):
         return super().export_spec(kind="masked_words")
@@ -125,9 +112,6 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         num_pair_classes)` for packed rows. `sop_logits[..., 1]` is the logit of
         "swapped".
 
-    Raises:
-        ValueError: If only one of the two features of packed rows is given.
-
     Example:
 
     >>> from albert_keras.models import AlbertBackbone
@@ -145,11 +129,6 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
     def default_metrics(self, loss):
         return None
 
-    def check_input(self, x):
-        """Checks that text comes in pairs if and only if the model has a pair head."""
-        if is_text(x) and isinstance(x, tuple) != bool(self.num_pair_classes):
-            raise ValueError(
-                "Text must be a tuple of first and second segments, or single texts with "
-                "`num_pair_classes=0`. "
-                f"Received: {type(x).__name__}, num_pair_classes={self.num_pair_classes}."
-            )
+
+def _are_packed(inputs):
+    return isinstance(inputs, dict) and "sequence_ids" in inputs

@@ -7,8 +7,9 @@ from albert_keras.models.batches import Rows, in_batches, split_rows
 from albert_keras.models.data_checks import (
     check_data,
     check_is_preprocessed,
+    holds_rows,
     is_features,
-    is_in_memory,
+    is_ready,
     unpack,
 )
 from albert_keras.preprocessors.base import map_columns
@@ -63,7 +64,7 @@ class FitsOnText:
         data, held_out = check_data(self, x, y, sample_weight), None
         if validation_data is not None:
             held_out = check_data(self, *unpack(validation_data))
-        elif validation_split and not data.is_ready and is_in_memory(data.x):
+        elif validation_split and holds_rows(self, x):
             data, held_out = split_rows(data, validation_split)
         x, y, sample_weight = self._for_keras(data, batch_size, shuffle, trains=True)
         validation_size = kwargs.get("validation_batch_size") or batch_size
@@ -97,13 +98,11 @@ class FitsOnText:
         are in order and go through Keras' loop.
         """
         data = check_data(self, x)
-        if data.is_ready:
-            return keras.Model.predict(self, _as_arrays(data.x), batch_size, **kwargs)
-        if not is_in_memory(data.x):
-            batches = in_batches(data, self.preprocess_samples)
-            return keras.Model.predict(self, batches, **kwargs)
+        if not holds_rows(self, x):
+            x, *_ = self._for_keras(data)
+            return keras.Model.predict(self, x, batch_size, **kwargs)
         trims = self._on_tensorflow() and not self._has_token_outputs()
-        rows = Rows(data[:3], self.preprocess_samples, trims)
+        rows = Rows(data, self.preprocess_samples, trims)
         batch_size = batch_size or 32
         order, is_plain = np.arange(rows.num_rows), not kwargs.keys() - {"verbose"}
         # Several replicas would each predict all rows.
@@ -116,20 +115,9 @@ class FitsOnText:
         places = np.argsort(order)
         return keras.tree.map_structure(lambda rows: rows[places[: len(rows)]], outputs)
 
-    def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
-        """Runs one training step on a batch; see `keras.Model.train_on_batch`."""
-        batch = self._preprocess_batch(x, y, sample_weight)
-        return keras.Model.train_on_batch(self, *batch, **kwargs)
-
-    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
-        """Evaluates one batch; see `keras.Model.test_on_batch`."""
-        batch = self._preprocess_batch(x, y, sample_weight)
-        return keras.Model.test_on_batch(self, *batch, **kwargs)
-
-    def _preprocess_batch(self, x, y, sample_weight):
-        # keras-hub's own methods take no dicts of labels.
-        samples = self.preprocess_samples(x, y, sample_weight)
-        return _as_arrays(keras.utils.unpack_x_y_sample_weight(samples))
+    # For features. keras-hub's own methods take no dicts of labels.
+    train_on_batch = keras.Model.train_on_batch
+    test_on_batch = keras.Model.test_on_batch
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Returns preprocessed samples; see `keras_hub.models.Task`."""
@@ -138,22 +126,19 @@ class FitsOnText:
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
 
-    def check_input(self, x):
-        """Raises a ValueError if the model cannot take `x`, checked columns or a spec."""
-
     def _for_keras(self, data, batch_size=None, shuffle=False, trains=False):
         """Returns the tuple `(x, y, sample_weight)` for `keras.Model`."""
-        if data.is_ready:
-            return _as_arrays(data[:3])
-        if not is_in_memory(data.x):
-            batches = in_batches(data, self.preprocess_samples)
+        x, *others = data
+        if is_ready(self, x):
+            return _as_arrays(data)
+        if not holds_rows(self, x):
             # Keras refuses labels and weights beside a dataset.
-            return batches, data.y, data.sample_weight
+            return in_batches(x, self.preprocess_samples), *others
         # The loss of a position, such as an answer's start, depends on the padding. All
         # batches of an evaluation have the same padding then.
         finds_places = any(shape[-1] is None for shape in self._output_shapes())
         trims = self._on_tensorflow() and (trains or not finds_places)
-        rows = Rows(data[:3], self.preprocess_samples, trims, self._has_token_outputs())
+        rows = Rows(data, self.preprocess_samples, trims, self._has_token_outputs())
         return rows.delivered(batch_size or 32, shuffle=shuffle), None, None
 
     def _on_tensorflow(self):

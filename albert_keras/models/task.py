@@ -19,9 +19,6 @@ from albert_keras.preprocessors.base import default_length
 from albert_keras.presets.preset_files import is_own
 from albert_keras.train_step import ExactTrainStep
 
-# Arguments of functional models and of keras-hub's tasks.
-KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
-
 
 class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
     """Mixin of keras-hub's tasks: defaults of `compile`, saving, and presets.
@@ -42,14 +39,10 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
     # Other classes whose presets `from_preset` reads.
     also_loads = ()
 
-    def __init__(self, *args, **kwargs):
-        unknown = kwargs.keys() - KERAS_ARGUMENTS
-        if unknown:
-            # Keras would accept and ignore them.
-            raise TypeError(
-                f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
-            )
-        super().__init__(*args, **kwargs)
+    def __init__(self, inputs, outputs, name=None, trainable=None, compile=True):
+        # Keras would accept and ignore other arguments.
+        options = {"name": name, "trainable": trainable, "compile": compile}
+        super().__init__(inputs, outputs, **options)
 
     def get_config(self):
         values = {name: getattr(self, name) for name in self.arguments}
@@ -147,13 +140,11 @@ class TaskModel(AlbertModel, FitsOnText, ExactTrainStep):
         """Warns of a cross-entropy that takes logits for probabilities, or vice versa."""
         gives_logits = self.export_spec().output_name != "probabilities"
         if reads_logits(loss) is (not gives_logits):
-            loss = keras.losses.get(loss)
             outputs = "logits" if gives_logits else "probabilities"
             warnings.warn(
                 f"A cross-entropy must read {outputs}, as this model returns. Received: "
-                f"{getattr(loss, '__name__', None) or loss.name}, which does not. Pass a "
-                f"loss object with from_logits={gives_logits}, or change the "
-                "`activation` of the model.",
+                f"{loss}. Pass a loss object with from_logits={gives_logits}, or change "
+                "the `activation` of the model.",
                 stacklevel=3,
             )
 

@@ -4,7 +4,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from albert_keras.checks import check_choice, check_positive_integer
+from albert_keras.checks import check_choice
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.models.copies import on_backbone
 from albert_keras.models.task import TaskModel
@@ -89,12 +89,10 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         **kwargs,
     ):
         check_choice("pooling_mode", pooling_mode, POOLING_MODES)
-        for name, size in (("dense_dim", dense_dim), ("dimensions", dimensions)):
-            if size is not None:
-                check_positive_integer(name, size)
-        if (dimensions or 1) > (most := dense_dim or backbone.hidden_dim):
+        most = dense_dim or backbone.hidden_dim
+        if dimensions is not None and dimensions not in range(1, most + 1):
             raise ValueError(
-                f"`dimensions` must be at most the model's {most}. "
+                f"`dimensions` must be an integer from 1 to the model's {most}. "
                 f"Received: dimensions={dimensions}."
             )
         prompts = dict(prompts or {})

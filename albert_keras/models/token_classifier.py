@@ -3,7 +3,6 @@
 import keras
 import keras_hub
 
-from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
@@ -56,7 +55,6 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         labels=None,
         **kwargs,
     ):
-        check_positive_integer("num_classes", num_classes)
         labels = check_labels(labels, num_classes)
         # === Layers ===
         self.add_layers(backbone, preprocessor, num_classes, dropout)

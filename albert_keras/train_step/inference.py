@@ -1,7 +1,5 @@
 """Inference on single batches of any shape, compiled once, on all backends."""
 
-import inspect
-
 import keras
 from keras import tree
 
@@ -13,13 +11,10 @@ def infer(model, features):
     have another shape.
 
     Args:
-        model: Keras model, or a callable object; or a function of NumPy arrays (such as
-            the model in another runtime).
+        model: Keras model, or a function (such as the model in another runtime).
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
     """
-    if inspect.isfunction(model):
-        return model(features)
     if not isinstance(model, keras.Model):
         return tree.map_structure(keras.ops.convert_to_numpy, model(features))
     # Keras' own methods: those of this package would take the features for texts.

@@ -1,6 +1,5 @@
 """Losses of a training step: weighted sums, hardest targets, whole batches, smoothing."""
 
-import abc
 from typing import Any, NamedTuple
 
 import keras
@@ -138,8 +137,10 @@ class Linearized(NamedTuple):
     gradient: Any
 
 
-class WholeBatchLoss(keras.losses.Loss, abc.ABC):
+class WholeBatchLoss(keras.losses.Loss):
     """Loss that compares the rows of a batch with each other, such as a contrastive loss.
+
+    Its `call(y_true, y_pred)` returns the loss of all rows of a batch, a scalar.
 
     If an `ExactTrainStep` divides a batch, it computes the outputs of all parts without
     gradients, then the loss and its gradient with respect to all outputs, then each part
@@ -148,10 +149,6 @@ class WholeBatchLoss(keras.losses.Loss, abc.ABC):
 
     Reference: Gao et al. 2021, arXiv 2101.06983, section 3.2.
     """
-
-    @abc.abstractmethod
-    def call(self, y_true, y_pred):
-        """Returns the loss of all rows of a batch, a scalar."""
 
     def of_part(self, y_true, y_pred, share):
         """Returns the contribution of a part to the loss, with its gradient.
@@ -186,6 +183,8 @@ class SmoothedCrossentropy(keras.losses.Loss):
     Reference: Szegedy et al. 2016, Rethinking the Inception architecture, section 7.
     """
 
+    # As in the losses of Keras.
+    fn = staticmethod(keras.losses.sparse_categorical_crossentropy)
     from_logits = True
 
     def __init__(self, label_smoothing, name="smoothed_crossentropy", **kwargs):
@@ -198,11 +197,8 @@ class SmoothedCrossentropy(keras.losses.Loss):
         self.label_smoothing = label_smoothing
 
     def call(self, y_true, y_pred):
-        log_probs = ops.log_softmax(y_pred, axis=-1)
-        chosen = keras.losses.sparse_categorical_crossentropy(
-            y_true, y_pred, from_logits=True
-        )
-        uniform = -ops.mean(log_probs, axis=-1)
+        chosen = self.fn(y_true, y_pred, from_logits=True)
+        uniform = -ops.mean(ops.log_softmax(y_pred, axis=-1), axis=-1)
         share = self.label_smoothing
         return (1 - share) * chosen + share * uniform
 

@@ -11,7 +11,6 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_layer_test,
 )
 
 HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 28)).astype("float32")
@@ -24,32 +23,6 @@ def random_attention(dtype=None, **fields):
     attention = SelfAttention(make_config(**fields), dtype=dtype)
     attention(HIDDEN, BIAS)
     return randomize(attention)
-
-
-@pytest.mark.slow
-def test_attention_gives_one_result_however_used(tmp_path):
-    config = make_config()
-    layer = SelfAttention(config)
-    placeholders = keras.Input((None, 28)), keras.Input((1, 1, None))
-    assert layer(*placeholders).shape == (None, None, 28)
-    inputs = {"x": HIDDEN, "bias": np.repeat(BIAS, 13, axis=2)}
-    # One row for each query, since the test's placeholders have open lengths only.
-    run_layer_test(
-        lambda **dtype: _WithMask(config, **dtype),
-        {"x": HIDDEN, "attention_mask": MASK},
-        (5, 13, 28),
-        tmp_path,
-    )
-    layer = random_attention()
-    assert max_difference(layer(HIDDEN, BIAS), layer(**inputs)) == 0.0
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class _WithMask(SelfAttention):
-    """Sub-layer of a mask, so that it can be called at another length."""
-
-    def call(self, x, attention_mask):
-        return super().call(x, attention_bias(attention_mask))
 
 
 def test_scores_come_only_where_they_are_asked_for():
@@ -73,17 +46,6 @@ def test_mask_is_safe_where_a_row_is_all_padding(policy):
     assert scores.dtype == "float32"
     assert np.isfinite(np.array(keras.ops.cast(output, "float32"))).all()
     assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-5
-
-
-def test_mask_in_place_of_a_bias_is_refused():
-    with pytest.raises(ValueError, match=r"attention_bias\(attention_mask\)"):
-        SelfAttention(make_config())(HIDDEN, MASK)
-
-
-def test_normalization_comes_last():
-    output = np.array(SelfAttention(make_config())(HIDDEN, BIAS))
-    assert np.abs(output.mean(-1)).max() < 1e-6
-    assert np.abs(output.var(-1) - 1.0).max() < 1e-4
 
 
 def dropped_units(config):
@@ -152,8 +114,3 @@ def test_bias_of_both_kinds_of_masks():
     own = np.random.default_rng(5).integers(0, 2, (5, 13, 13)).astype(bool)
     expected = np.where(own, 0.0, -10000.0)
     assert np.array_equal(np.array(attention_bias(own))[:, 0], expected)
-
-
-def test_mask_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"Received: shape .*5, 1, 13, 13"):
-        attention_bias(np.ones((5, 1, 13, 13)))

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+from albert_keras.layers.configured import ConfiguredLayer
 from albert_keras.layers.heads import ChoicesToRows, RowsToChoices
 from albert_keras.layers.seeds import Dropout, ReplicaSeedGenerator, dropout_with_seed
 from tests.helpers import make_config
@@ -26,13 +26,6 @@ def test_dense_has_the_initializer_and_dtype_of_its_layer():
 def test_unknown_key_in_a_saved_config_is_refused():
     with pytest.raises(ValueError, match="unexpected keyword argument 'depth'"):
         ConfiguredLayer({**make_config().to_dict(), "depth": 3})
-
-
-def test_initializer_draws_a_truncated_normal_of_the_configured_deviation():
-    initializer = truncated_normal(make_config(initializer_range=0.01))
-    table = keras.ops.convert_to_numpy(initializer((300, 400)))
-    assert table.std() == pytest.approx(0.01 * 0.8796, rel=0.02)
-    assert np.abs(table).max() <= 0.02
 
 
 # === Choices become rows and rows choices, in their order ===

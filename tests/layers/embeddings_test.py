@@ -15,21 +15,9 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_layer_test,
 )
 
 INPUTS = {name: make_inputs()[name] for name in ("token_ids", "segment_ids")}
-
-
-@pytest.mark.parametrize("embedding_dim", [9, 28])
-def test_one_result_however_used(embedding_dim, tmp_path):
-    config = make_config(embedding_dim=embedding_dim)
-    run_layer_test(
-        lambda **dtype: FactorizedEmbedding(config, **dtype),
-        INPUTS,
-        (5, 13, 28),
-        tmp_path,
-    )
 
 
 @pytest.mark.parametrize(("width", "always"), [(9, False), (28, False), (28, True)])

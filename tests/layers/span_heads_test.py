@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from albert_keras.layers import EndLogits, MostProbable, StartLogits, UnanswerableLogit
-from tests.helpers import make_config, max_difference, randomize, run_layer_test
+from tests.helpers import make_config, max_difference, randomize
 
 RANDOM = np.random.default_rng(5)
 TOKENS = RANDOM.normal(size=(5, 13, 28)).astype("float32")
@@ -25,17 +25,6 @@ HEADS = {
         (5, 1),
     ),
 }
-
-
-@pytest.mark.parametrize(
-    ("make_head", "inputs", "shape"), [(head, *case) for head, case in HEADS.items()]
-)
-def test_one_result_however_used(make_head, inputs, shape, tmp_path):
-    def make_layer(dtype=None):
-        return make_head(make_config(), dtype=dtype)
-
-    run_layer_test(make_layer, inputs, shape, tmp_path)
-    assert make_layer("mixed_float16")(**inputs).dtype == "float32"
 
 
 @pytest.mark.parametrize("head", [StartLogits, EndLogits])

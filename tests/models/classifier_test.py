@@ -99,9 +99,7 @@ def test_weights_of_examples_change_the_loss_and_not_the_accuracy():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_classes": 0}, "at least 1.*num_classes=0"),
         ({"activation": "tanh"}, "linear, softmax, sigmoid. .*=.?tanh"),
-        ({"num_classes": 1, "activation": "softmax"}, "at least 2 .*num_classes=1"),
     ],
 )
 def test_wrong_arguments_are_refused(options, message):
@@ -174,10 +172,3 @@ def test_other_losses_have_no_accuracy(loss):
     assert accuracy_of(loss) == []
     assert reads_logits(loss) is None
     assert not takes_class_ids(loss)
-
-
-def test_logits_are_read_on_request():
-    assert reads_logits(losses.BinaryCrossentropy(from_logits=True)) is True
-    assert reads_logits(SmoothedCrossentropy(0.1)) is True
-    assert reads_logits(losses.CategoricalCrossentropy()) is False
-    assert reads_logits("binary_crossentropy") is False

@@ -54,11 +54,6 @@ def test_activation_or_loss_say_that_several_classes_hold(activation, loss, expe
     assert is_multi_label(model) == expected
 
 
-def test_a_number_of_tags_must_be_positive():
-    with pytest.raises(ValueError, match="positive integer. Received: num_classes=0"):
-        make_model(AlbertTokenClassifier, num_classes=0)
-
-
 def test_tokens_without_weight_have_no_loss():
     tagger = make_model(AlbertTokenClassifier, num_classes=7, dropout=0.0)
     labels = np.array(tagger(INPUTS)).argmax(-1)

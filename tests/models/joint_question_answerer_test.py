@@ -128,9 +128,3 @@ def test_loss_is_half_the_sum_of_three_cross_entropies():
     labels["answerability_logits"] = np.array([[0.0], [1.0], [0.0], [0.0], [1.0]])
     loss = answerer.compute_loss(ANSWERS, labels, answerer(ANSWERS))
     assert float(loss) == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("name", ["num_starts", "num_ends"])
-def test_sizes_of_a_beam_must_be_positive(name, answerer):
-    with pytest.raises(ValueError, match=f"Received: {name}=-2"):
-        answerer.beam_model(**{name: -2})

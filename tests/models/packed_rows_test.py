@@ -112,14 +112,6 @@ def test_one_result_however_called():
     predicted = pretrainer.predict(features, batch_size=3, verbose=0)
     assert max_difference(predicted, expected) < 5e-6
 
-    placeholders = {
-        name: keras.Input((None,), dtype="int32", name=name) for name in features
-    }
-    functional = keras.Model(placeholders, pretrainer(placeholders))
-    assert functional.output["mlm_logits"].shape == (None, None, 61)
-    assert functional.output["sop_logits"].shape == (None, None, 2)
-    assert max_difference(functional(features), expected) == 0.0
-
 
 @pytest.mark.slow
 @needs_tensorflow
@@ -154,12 +146,3 @@ def test_without_pairs_there_are_no_pair_positions():
     assert max_difference(model(features), model(PACKED[0])) == 0.0
     expected = weighted_outputs(model, SEPARATE)
     assert max_difference(weighted_outputs(model, PACKED), expected) < 2e-6
-
-
-@pytest.mark.parametrize("left_out", ["sequence_ids", "pair_positions"])
-def test_half_of_the_features_is_refused(left_out):
-    features = {n: v for n, v in PACKED[0].items() if n != left_out}
-    given = "Received: features mask_positions, .* token_ids"
-    with pytest.raises(ValueError, match=given) as error:
-        make_pretrainer()(features)
-    assert "must come with pair_positions and sequence_ids" in str(error.value)

@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.models import AlbertPretrainer
-from albert_keras.models.data_checks import check_data
 from tests.helpers import max_difference, randomize
 from tests.models.small_models import WORDS as INPUTS
 from tests.models.small_models import make_model
@@ -72,18 +71,3 @@ def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
     weights = WEIGHTS["mlm_logits"]
     expected = (masked * weights).sum() / weights.sum() + pairs.mean()
     assert logs["loss"] == pytest.approx(expected, abs=1e-5)
-
-
-def test_text_must_be_pairs_if_there_is_a_head_for_them():
-    model = make_model(AlbertPretrainer)
-    # Any callable may be a preprocessor.
-    model.preprocessor = lambda texts: INPUTS
-    with pytest.raises(
-        ValueError, match="segments.*Received: list, num_pair_classes=2"
-    ):
-        model.fit(["a", "b"])
-    texts = tf.data.Dataset.from_tensor_slices(["a", "b"])
-    with pytest.raises(ValueError, match="tuple of first and second segments"):
-        model.evaluate(texts.batch(2))
-    check_data(model, INPUTS)
-    check_data(model, (["a"], ["b"]))

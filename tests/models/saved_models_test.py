@@ -90,15 +90,11 @@ def test_all_classes_of_the_package_are_registered(loaded):
 # === Copies of models in float32, with weights, labels, preprocessor and loss ===
 
 
-def test_a_model_in_float32_is_no_copy():
-    model = make_classifier()
-    assert in_precision(model) is model
-
-
 def test_a_copy_computes_in_precision():
     model = make_classifier("mixed_bfloat16", num_classes=2, labels=["a", "b"])
     model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
     copy = in_precision(model)
+    assert in_precision(copy) is copy
     assert type(copy) is type(model)
     assert copy.backbone.compute_dtype == "float32"
     assert copy.labels == ("a", "b")

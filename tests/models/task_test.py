@@ -102,16 +102,6 @@ def test_another_head_has_new_weights_and_the_tokenizer(preset):
     assert classifier.predict(["a b", "c"], verbose=0).shape == (2, 3)
 
 
-def test_classifier_keeps_its_preprocessor_and_head(preset, tmp_path):
-    classifier = AlbertTextClassifier.from_preset(preset[0], num_classes=3)
-    classifier.preprocessor.sequence_length = 11
-    classifier.save_to_preset(str(tmp_path / "classifier"))
-    for options in ({}, {"num_classes": 3}):
-        restored = AlbertTextClassifier.from_preset(tmp_path / "classifier", **options)
-        assert restored.preprocessor.sequence_length == 11
-        assert max_difference(restored.get_weights(), classifier.get_weights()) == 0.0
-
-
 def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
     uploaded = {}
 
@@ -168,22 +158,6 @@ def test_a_quantized_model_is_saved_and_loaded(preset, tmp_path):
     of_two = AlbertTextClassifier.from_preset(tmp_path / "classifier", num_classes=2)
     for restored in (backbone, of_two.backbone):
         assert max_difference(restored(features), classifier.backbone(features)) == 0.0
-
-
-def test_a_quantized_model_is_measured_and_trained_with_lora():
-    model = make_classifier()
-    model.backbone.enable_lora(rank=2)
-    model.quantize("int8")
-    model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
-    labels = np.arange(5) % 2
-    loss = keras.losses.sparse_categorical_crossentropy(
-        labels, model(INPUTS), from_logits=True
-    )
-    before = model.test_on_batch(INPUTS, labels)[0]
-    assert before == pytest.approx(np.mean(loss), abs=1e-5)
-    for _ in range(3):
-        model.train_on_batch(INPUTS, labels)
-    assert model.test_on_batch(INPUTS, labels)[0] < before
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from albert_keras.models import (
 from albert_keras.train_step import ExactTrainStep, WholeBatchLoss, infer
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
-from albert_keras.train_step.tensorflow_step import TensorFlowStep, _add
+from albert_keras.train_step.tensorflow_step import TensorFlowStep
 from tests.helpers import max_difference, randomize
 
 
@@ -107,17 +107,6 @@ def test_the_optimizer_clips_in_a_step_of_the_users_own():
     model.fit(make_small_data().take(1), shuffle=False, verbose=0)
     pairs = zip(before, model.get_weights(), strict=True)
     assert sum(((a - b) ** 2).sum() for a, b in pairs) ** 0.5 == pytest.approx(0.125)
-
-
-def test_slices_of_parts_are_not_summed():
-    slices = [
-        tf.IndexedSlices(tf.constant([[value]]), tf.constant([3]), tf.constant([7, 1]))
-        for value in (1.0, 2.0)
-    ]
-    (total,) = _add(slices[:1], slices[1:])
-    assert total.indices.numpy().tolist() == [3, 3]
-    assert float(tf.linalg.global_norm([total])) == pytest.approx(5**0.5)
-    assert np.array(tf.convert_to_tensor(total))[3] == 3.0
 
 
 # === Clipping of summed gradients: the three limits, loss scales and tables' slices ===
