@@ -182,6 +182,12 @@ def _as_array(column):
 def _number_of_rows(columns):
     leaves = []
     map_columns(leaves.append, columns)
+    for leaf in leaves:
+        for row, text in enumerate(leaf if isinstance(leaf, list) else ()):
+            if isinstance(text, float | None):
+                raise ValueError(
+                    f"Rows must have a text. Received: {text} in row {row}. Leave it out."
+                )
     # A single text or number has no rows.
     numbers = {
         len(leaf) if isinstance(leaf, list) or np.ndim(leaf) else 0 for leaf in leaves

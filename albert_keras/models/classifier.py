@@ -32,6 +32,11 @@ class PooledClassifier(FineTuned):
     ):
         activation = keras.activations.get(activation)
         check_choice("activation", activation.__name__, ACTIVATIONS)
+        if num_classes == 1 and activation is keras.activations.softmax:
+            raise ValueError(
+                "Softmax needs at least 2 classes: the probability of one is always 1. "
+                "Received: num_classes=1, activation='softmax'. Use 'sigmoid'."
+            )
         labels = check_labels(labels, num_classes)
         # === Layers ===
         self.add_layers(backbone, preprocessor, num_classes, dropout, activation)

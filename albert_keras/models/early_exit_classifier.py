@@ -86,6 +86,23 @@ class AlbertEarlyExitClassifier(PooledClassifier, keras_hub.models.Task):
     def export_spec(self):
         return dataclasses.replace(super().export_spec(), has_exits=True)
 
+    @classmethod
+    def from_classifier(cls, classifier):
+        """Returns a model that adds exits to a trained classifier.
+
+        Both share the backbone. It is frozen, and so is the head of the last layer; the
+        other heads start as copies of that head. To train all jointly, set `trainable =
+        True` on `backbone` and `output_dense`.
+
+        Args:
+            classifier: `AlbertTextClassifier` of logits.
+
+        Reference: Xin et al. 2020, DeeBERT, arXiv 2004.12993, section 2.2.
+        """
+        model = cls(classifier.backbone, **_options_of(classifier))
+        model.take_over_head(classifier)
+        return model
+
     def to_classifier(self):
         """Returns the full-depth `AlbertTextClassifier`, for formats without exits.
 
@@ -98,20 +115,12 @@ class AlbertEarlyExitClassifier(PooledClassifier, keras_hub.models.Task):
         ak.save_checkpoint(classifier, "exits_hf", "huggingface")
         ```
         """
-        names = ("num_classes", "preprocessor", "dropout", "labels")
-        options = {name: getattr(self, name) for name in names}
-        classifier = AlbertTextClassifier(self.backbone, **options)
+        classifier = AlbertTextClassifier(self.backbone, **_options_of(self))
         classifier.output_dense.set_weights(self.output_dense.get_weights())
         return classifier
 
     def take_over_head(self, classifier):
-        """Copies a classifier's head to all exits, and freezes backbone and last head.
-
-        Args:
-            classifier: `AlbertTextClassifier` of logits on the same backbone.
-
-        Reference: Xin et al. 2020, DeeBERT, arXiv 2004.12993, section 2.2.
-        """
+        """Copies a classifier's head to all exits, and freezes backbone and last head."""
         if classifier.activation is not keras.activations.linear:
             raise ValueError(
                 "Exits are added to a classifier that gives logits. Received: "
@@ -168,3 +177,9 @@ class AlbertEarlyExitClassifier(PooledClassifier, keras_hub.models.Task):
         """Returns the metrics of the last depth."""
         last = y_pred if y_pred.ndim == 2 else y_pred[:, -1]
         return super().compute_metrics(x, y, last, sample_weight)
+
+
+def _options_of(classifier):
+    """Returns the arguments that classifiers with and without exits share."""
+    names = ("num_classes", "preprocessor", "dropout", "labels")
+    return {name: getattr(classifier, name) for name in names}

@@ -54,7 +54,7 @@ class PretrainingModel(TaskModel):
     # A saved model does not depend on whether it was trained on packed rows.
 
     def call(self, inputs, training=None, mask=None):
-        if not _are_packed(inputs):
+        if not self._are_packed(inputs):
             return super().call(inputs, training=training, mask=mask)
         # (batch, sequence_length, hidden_dim)
         x = self.backbone.encode_packed(inputs, training=training)
@@ -68,9 +68,19 @@ class PretrainingModel(TaskModel):
         return self._select_outputs(outputs)
 
     def compute_output_spec(self, inputs, training=None, mask=None):
-        if not _are_packed(inputs):
+        if not self._are_packed(inputs):
             return super().compute_output_spec(inputs, training=training, mask=mask)
         return keras.Operation.compute_output_spec(self, inputs, training=training)
+
+    def _are_packed(self, inputs):
+        names = set(inputs) if isinstance(inputs, dict) else set()
+        has_examples, has_pairs = "sequence_ids" in names, "pair_positions" in names
+        if has_examples != has_pairs and (has_pairs or self.pair_head is not None):
+            raise ValueError(
+                "Packed rows must come with pair_positions and sequence_ids. "
+                f"Received: features {', '.join(sorted(names))}."
+            )
+        return has_examples
 
     def export_spec(self):
         return super().export_spec(kind="masked_words")
@@ -112,6 +122,9 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         num_pair_classes)` for packed rows. `sop_logits[..., 1]` is the logit of
         "swapped".
 
+    Raises:
+        ValueError: If only one of the two features of packed rows is given.
+
     Example:
 
     >>> from albert_keras.models import AlbertBackbone
@@ -128,7 +141,3 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     def default_metrics(self, loss):
         return None
-
-
-def _are_packed(inputs):
-    return isinstance(inputs, dict) and "sequence_ids" in inputs

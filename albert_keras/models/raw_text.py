@@ -115,9 +115,21 @@ class FitsOnText:
         places = np.argsort(order)
         return keras.tree.map_structure(lambda rows: rows[places[: len(rows)]], outputs)
 
-    # For features. keras-hub's own methods take no dicts of labels.
-    train_on_batch = keras.Model.train_on_batch
-    test_on_batch = keras.Model.test_on_batch
+    # keras-hub's own methods take no dicts of labels.
+
+    def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Trains on a batch, text too; see `keras.Model.train_on_batch`."""
+        batch = self._prepared_batch(x, y, sample_weight)
+        return keras.Model.train_on_batch(self, *batch, **kwargs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Evaluates a batch, text too; see `keras.Model.test_on_batch`."""
+        batch = self._prepared_batch(x, y, sample_weight)
+        return keras.Model.test_on_batch(self, *batch, **kwargs)
+
+    def _prepared_batch(self, *data):
+        samples = self.preprocess_samples(*check_data(self, *data))
+        return _as_arrays(keras.utils.unpack_x_y_sample_weight(samples))
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Returns preprocessed samples; see `keras_hub.models.Task`."""

@@ -99,6 +99,7 @@ def test_weights_of_examples_change_the_loss_and_not_the_accuracy():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"num_classes": 1, "activation": "softmax"}, "at least 2 .*num_classes=1"),
         ({"activation": "tanh"}, "linear, softmax, sigmoid. .*=.?tanh"),
     ],
 )

@@ -183,6 +183,9 @@ def test_labels_of_tokens_are_cut_like_the_features():
     [
         ((["a", "b"], [1], None), "equally many rows.*Received: 1 and 2 rows"),
         (([], None, None), "at least one. Received: 0 rows"),
+        ((["a", None], None, None), "must have a text. Received: None in row 1"),
+        ((([None], ["a"]), None, None), "must have a text. Received: None in row 0"),
+        ((np.array([np.nan, "a"], object), None, None), "Received: nan in row 0"),
         (("a text", None, None), "lists or arrays.*Received: 0 rows"),
         ((iter([]), None, None), "can be read again.*list_iterator.*PyDataset"),
     ],

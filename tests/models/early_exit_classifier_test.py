@@ -73,10 +73,12 @@ def test_micro_batches_take_the_same_step(num_classes):
 
 def test_exits_are_trained_on_a_finished_classifier_which_stays():
     backbone = AlbertBackbone(**make_config(num_layers=3).to_dict())
-    classifier = randomize(AlbertTextClassifier(backbone, 7, dropout=0.0))
+    classifier = randomize(
+        AlbertTextClassifier(backbone, 7, labels=[*"abcdefg"], dropout=0.0)
+    )
     expected = np.array(classifier(INPUTS))
-    model = AlbertEarlyExitClassifier(backbone, 7)
-    model.take_over_head(classifier)
+    model = AlbertEarlyExitClassifier.from_classifier(classifier)
+    assert model.labels == classifier.labels
     kernel, bias = classifier.output_dense.get_weights()
     for exit in range(2):
         assert max_difference(model.exit_heads.kernel[exit], kernel) == 0.0

@@ -146,3 +146,12 @@ def test_without_pairs_there_are_no_pair_positions():
     assert max_difference(model(features), model(PACKED[0])) == 0.0
     expected = weighted_outputs(model, SEPARATE)
     assert max_difference(weighted_outputs(model, PACKED), expected) < 2e-6
+
+
+@pytest.mark.parametrize("left_out", ["sequence_ids", "pair_positions"])
+def test_half_of_the_features_is_refused(left_out):
+    features = {n: v for n, v in PACKED[0].items() if n != left_out}
+    given = "Received: features mask_positions, .* token_ids"
+    with pytest.raises(ValueError, match=given) as error:
+        make_pretrainer()(features)
+    assert "must come with pair_positions and sequence_ids" in str(error.value)

@@ -189,6 +189,32 @@ def test_rows_give_the_same_as_their_features(head):
     assert np.isfinite(history["val_loss"]).all()
 
 
+@pytest.mark.parametrize("rows", [list, np.array, tf.constant])
+def test_a_batch_of_text_is_trained_and_evaluated(model, rows):
+    model.compile(keras.optimizers.SGD(0.0), weighted_metrics=[])
+    x, y = rows(TEXTS[:5]), rows(TARGETS[:5])
+    expected = model.evaluate(TEXTS[:5], TARGETS[:5], return_dict=True, verbose=0)
+    for method in (model.train_on_batch, model.test_on_batch):
+        model.reset_metrics()
+        assert method(x, y, return_dict=True) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_batch_takes_weights_and_names_of_classes(model):
+    classifier = AlbertTextClassifier(
+        model.backbone, 2, model.preprocessor, dropout=0.0, labels=["bad", "good"]
+    )
+    texts, weights = TEXTS[:3], np.array([1.0, 0.0, 3.0])
+    losses = [
+        classifier.test_on_batch(texts, y, weights, return_dict=True)["loss"]
+        for y in (["good", "bad", "bad"], [1, 1, 0])
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    classifier.compile(keras.optimizers.SGD(0.1))
+    before = classifier.output_dense.get_weights()[0]
+    classifier.train_on_batch(texts, ["good", "bad", "bad"])
+    assert max_difference(before, classifier.output_dense.kernel) > 0.0
+
+
 def test_features_are_not_preprocessed_again(model):
     model.compile(keras.optimizers.SGD(0.0), weighted_metrics=[])
     features = model.preprocessor(TEXTS)
@@ -198,6 +224,7 @@ def test_features_are_not_preprocessed_again(model):
     batches = tf.data.Dataset.from_tensor_slices((features, TARGETS)).batch(4)
     loss = model.evaluate(TEXTS, np.array(TARGETS), batch_size=4, verbose=0)
     assert model.evaluate(batches, verbose=0) == pytest.approx(loss)
+    assert model.train_on_batch(features, TARGETS) == pytest.approx(loss)
     # Text, in a list too, may be held out beside features.
     held_out = [TEXTS, TARGETS]
     history = model.fit(batches, validation_data=held_out, verbose=0).history
