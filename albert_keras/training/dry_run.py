@@ -38,9 +38,11 @@ def measure_steps(model, dataset, num_steps, num_workers=1, num_calls=10):
     )
     calls = (1 + num_calls) * model.steps_per_execution
     options = {"callbacks": [timer], "shuffle": False, "verbose": 0}
-    model.fit(dataset, steps_per_epoch=calls, **options)
-    for name, variable in named_variables(model).items():
-        variable.assign(before[name])
+    try:
+        model.fit(dataset, steps_per_epoch=calls, **options)
+    finally:
+        for name, variable in named_variables(model).items():
+            variable.assign(before[name])
     # The median, because the machine may pause.
     medians = np.median(np.diff(times, axis=0), axis=0) / model.steps_per_execution
     seconds, core_seconds = medians.tolist()

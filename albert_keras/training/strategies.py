@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import os
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def get_strategy(name):
             `keras.distribution.initialize`.
 
     Raises:
-        RuntimeError: If the backend does not support the strategy.
+        RuntimeError: If the machine or the backend does not support the strategy.
         ValueError: If `name` is unknown (the message lists the names).
 
     Reference: the guide "Distributed training with Keras 3".
@@ -143,6 +144,12 @@ def _mirrored():
 
     kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
     devices = [device.name for device in tf.config.list_logical_devices(kind)]
+    if kind == "CPU" and len(devices) == 1:
+        warnings.warn(
+            "The strategy 'mirrored' is for several devices. Received: one CPU, no "
+            "GPU. Use 'default', or install tensorflow[and-cuda] to use GPUs.",
+            stacklevel=3,
+        )
     mirrored = tf.distribute.MirroredStrategy(devices)
     return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
 
@@ -169,7 +176,14 @@ def _data_parallel():
 def _tpu():
     import tensorflow as tf
 
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+    except (ValueError, tf.errors.OpError, NotImplementedError) as error:
+        raise RuntimeError(
+            'The strategy "tpu" needs a TPU that TensorFlow can use. '
+            f"Received: {error}. Use `default` or `mirrored`; or on a TPU machine with "
+            "JAX, KERAS_BACKEND=jax and `data_parallel`."
+        ) from error
     devices = tf.distribute.TPUStrategy(resolver)
     return Strategy("tpu", devices, devices.num_replicas_in_sync)
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from albert_keras.optimizers import Lamb
 from albert_keras.training.checkpoints import named_arrays
-from albert_keras.training.dry_run import peak_memory
+from albert_keras.training.dry_run import measure_steps, peak_memory
 from albert_keras.training.strategies import Strategy
 from tests.forked_processes import forked_processes
 from tests.processes import claimed_by_another
@@ -159,6 +159,16 @@ def test_a_folder_of_another_process_is_left_alone(tmp_path):
         with pytest.raises(BlockingIOError, match="Only one process"):
             small_run.train(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_steps_that_fail_are_undone(tmp_path):
+    _, model = small_run.make_trainer(tmp_path)
+    before = named_arrays(model)
+    dataset = small_run.interrupted_by(small_run.fail, at_step=4)(0)
+    with pytest.raises(Exception, match="power is gone"):
+        measure_steps(model, dataset, num_steps=5)
+    for name, array in named_arrays(model).items():
+        assert np.array_equal(array, before[name]), name
 
 
 def test_memory_is_the_peak_of_this_process():
