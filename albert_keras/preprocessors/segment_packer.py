@@ -39,14 +39,15 @@ def _check_are_texts(texts):
     """Raises a ValueError, as keras-hub does, for rows that are not texts."""
     if isinstance(texts, np.ndarray):
         texts = texts.tolist()
-    wrong = [texts] if getattr(texts, "ndim", 1) > 1 else []
+    wrong = [shown(texts)] if getattr(texts, "ndim", 1) > 1 else []
     if not hasattr(texts, "dtype"):
-        rows = texts if isinstance(texts, list) else [texts]
-        wrong = [row for row in rows if not isinstance(row, str | bytes)][:1]
+        for number, row in enumerate(texts if isinstance(texts, list) else [texts]):
+            if not isinstance(row, str | bytes):
+                wrong.append(f"{shown(row)} in row {number}")
     if wrong:
         raise ValueError(
             "Texts must be a list of str, and pairs a list of tuples or a tuple of two "
-            f"lists. Received: {shown(wrong[0])}."
+            f"lists. Received: {wrong[0]}."
         )
 
 

@@ -142,6 +142,9 @@ def test_pairs_are_columns_or_rows(tokenizer):
             preprocessor.columns(x)
         with pytest.raises(ValueError, match="Texts must be a list of str"):
             preprocessor(x)
+    for x in (["a", None], (["a", "b"], ["c", None])):
+        with pytest.raises(ValueError, match="Received: None in row 1"):
+            preprocessor.columns(x)
 
 
 class Table(dict):
