@@ -127,7 +127,8 @@ def _write_server_files(models, name, inputs):
     request = json.dumps({"inputs": values}, ensure_ascii=False, indent=1)
     _write_text(models / f"{name}.request.json", request + "\n")
     for file in importlib.resources.files(f"{__package__}.serving_files").iterdir():
-        if not (models / file.name).exists():
+        # A checkout may have a folder of compiled code there from an earlier version.
+        if file.is_file() and not (models / file.name).exists():
             _write_text(models / file.name, file.read_text("utf-8"))
 
 

@@ -142,7 +142,7 @@ def test_a_run_is_resumed_with_the_same_data_only(trained, prepare, tmp_path):
     [
         ("--validation-split 0.1", "Received: validation_split=0.1."),
         ("--errors replace --runner DirectRunner", "errors='replace', runner='Direct"),
-        ("--tokenizer albert_nano_en --cased", "lowercase=False, where it is T"),
+        ("--tokenizer albert_nano_en --cased", "made with the given tokenizer. Rec"),
     ],
 )
 def test_options_without_effect_are_refused(
