@@ -19,7 +19,6 @@ from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.loading import check_vocabulary_size
-from albert_keras.tokenizers.sentence_piece import split_digit_commas
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
@@ -135,14 +134,8 @@ def _lite_tokenizer(tokenizer):
             "Leave it out, or pass `--inputs ids`."
         )
     tf_text = import_optional("tensorflow_text", "lite")
-    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.encoder.fused_proto())
-    splits = tokenizer.encoder.digit_comma_splits
-
-    def encode(text):
-        ids = pieces.tokenize(text)
-        return split_digit_commas(ids, splits) if splits else ids
-
-    return encode
+    fused = tokenizer.encoder.fused_proto()
+    return tf_text.FastSentencepieceTokenizer(fused).tokenize
 
 
 def export_calibrated_tflite(

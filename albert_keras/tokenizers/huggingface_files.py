@@ -18,6 +18,7 @@ from albert_keras.tokenizers.sentence_piece_model import (
     USER_DEFINED,
     WORD_MARKER,
     character_map,
+    ends_with_digit_comma,
     load_processor,
     make_unigram,
     peculiarities,
@@ -29,7 +30,7 @@ from albert_keras.tokenizers.word_piece_encoder import CONTINUATION
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 # transformers' converter subtracts this from the scores of pieces such as "2012,", so
-# that they are split as in Google's code.
+# that they are not used.
 DIGIT_COMMA_PENALTY = 100
 QUOTES = ("``", "''")
 
@@ -53,7 +54,6 @@ _VALUES = {
 # Our tokenizers have both or none.
 _BOTH = {"NFKD", "StripAccents"}
 _BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
-_DIGIT_COMMA = re.compile(r".*\d,", re.DOTALL)
 _CLASSES = (
     *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
 )
@@ -139,7 +139,7 @@ def _read_tokenizer_json(file):
     special = {t["content"] for t in content["added_tokens"] if t["special"]}
     pieces, splits = [], []
     for index, (piece, score) in enumerate(vocabulary):
-        if _DIGIT_COMMA.fullmatch(piece):
+        if ends_with_digit_comma(piece):
             splits.append(score < -DIGIT_COMMA_PENALTY)
             score += DIGIT_COMMA_PENALTY * splits[-1]
         pieces.append((piece, score, _type_of(index, piece, model, special, added)))
@@ -309,8 +309,9 @@ def _make_unigram(tokenizer):
             "format."
         )
     scores = load_processor(encoder.proto).GetScore([*range(len(vocabulary))])
-    for index in encoder.digit_comma_splits:
-        scores[index] -= DIGIT_COMMA_PENALTY
+    if encoder.split_digit_comma:
+        for index, piece in enumerate(vocabulary):
+            scores[index] -= DIGIT_COMMA_PENALTY * ends_with_digit_comma(piece)
     model = tokenizers.models.Unigram(
         [*zip(vocabulary, scores, strict=True)], tokenizer.unk_token_id, BYTES in found
     )

@@ -33,7 +33,8 @@ class AlbertTokenizer(EncoderTokenizer):
             released models need; `False` for vocabularies trained with accents.
         huggingface_quotes: bool. Turns ` `` ` and `''` into `"`, as transformers does
             and Google's code does not.
-        split_digit_comma: bool. Splits pieces such as `▁2012,` into `▁2012` and `,`.
+        split_digit_comma: bool. Uses no pieces such as `▁2012,`, so that their text gives
+            `▁2012` and `,`.
         mask_in_text: bool. Whether `[MASK]` in text is the mask token, with white space
             before it, or ordinary text.
         **kwargs: `sequence_length`, `add_bos`, `add_eos` of `EncoderTokenizer`, and
@@ -118,37 +119,19 @@ class AlbertTokenizer(EncoderTokenizer):
 
         from albert_keras.tokenizers.tensor_spans import locate_pieces
 
-        encoder, splits = self.encoder, self.encoder.digit_comma_splits
+        encoder = self.encoder
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         strings = self._prepare(strings)
         locator = _tokenizer_of_any_kind(encoder.fused_proto())
         pieces, *spans = locator.tokenize_with_offsets(strings)
         starts, ends = locate_pieces(strings, pieces, spans, encoder)
-        # (num_pieces, None): the tokens of each piece.
-        ids = tf.RaggedTensor.from_uniform_row_length(pieces.flat_values, 1)
-        ids = split_digit_commas(ids, splits) if splits else ids
-        piece_of, ids = ids.value_rowids(), ids.flat_values
-        # (num_tokens,): characters of the tokens that follow in the same piece.
-        stops = tf.cumsum(tf.gather(encoder.piece_lengths, ids))
-        num_left = tf.math.segment_max(stops, piece_of)
-        num_left = tf.gather(num_left, piece_of) - stops
-        starts, ends = tf.gather(starts, piece_of), tf.gather(ends, piece_of)
-        ends = tf.maximum(starts, ends - num_left)
-        follows = tf.concat([[False], piece_of[1:] == piece_of[:-1]], axis=0)
-        follows = follows[: tf.size(ids)]
-        starts = tf.where(follows, tf.roll(ends, 1, axis=0), starts)
-        if encoder.mask_in_text:
-            starts = tf.where(ids == self.mask_token_id, ends - len(MASK), starts)
-        rows = tf.gather(pieces.value_rowids(), piece_of)
-        return tuple(
-            tf.RaggedTensor.from_value_rowids(values, rows, nrows=pieces.nrows())
-            for values in (ids, starts, ends)
-        )
+        is_mask = pieces.flat_values == self.mask_token_id
+        starts = tf.where(is_mask, ends - len(MASK), starts)
+        pieces = pieces.with_row_splits_dtype("int64")
+        return pieces, pieces.with_values(starts), pieces.with_values(ends)
 
     def _tokenize_vector(self, strings):
         ids = self._get_graph_tokenizer()().tokenize(self._prepare(strings))
-        splits = self.encoder.digit_comma_splits
-        ids = split_digit_commas(ids, splits) if splits else ids
         return ids.with_row_splits_dtype("int64")
 
     def _prepare(self, strings):
@@ -175,33 +158,6 @@ class AlbertTokenizer(EncoderTokenizer):
             return functools.partial(_tokenizer_of_any_kind, proto)
         fast = tf_text.FastSentencepieceTokenizer(proto)
         return lambda: fast
-
-
-def split_digit_commas(ids, splits):
-    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
-
-    The table of splits is padded with -1: TFLite cannot gather from a ragged one.
-    """
-    import tensorflow as tf
-
-    longest = max(len(parts) for parts in splits.values())
-    whole = tf.constant(list(splits))
-    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
-
-    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
-    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
-    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
-    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
-    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
-    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
-
-    is_piece = table >= 0
-    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
-    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
-    values = tf.boolean_mask(table, is_piece)
-    row_splits = tf.gather(ends, ids.row_splits)
-    # Validation would add fifty operations to each call.
-    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
 
 
 def _tokenizer_of_any_kind(proto):

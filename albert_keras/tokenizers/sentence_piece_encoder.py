@@ -1,7 +1,6 @@
 """SentencePiece encoder in plain Python."""
 
 import functools
-import itertools
 
 import numpy as np
 
@@ -34,8 +33,8 @@ class SentencePieceEncoder(Encoder):
     """
 
     def __init__(self, proto, *, split_digit_comma, mask_in_text, **preprocessing):
-        processor = sentence_piece_model.load_processor(proto)
-        pieces = processor.IdToPiece(list(range(len(processor))))
+        self._decoder = sentence_piece_model.load_processor(proto)
+        pieces = self._decoder.IdToPiece(list(range(len(self._decoder))))
         super().__init__(pieces, SPECIAL_PIECES)
         self.proto = proto
         # In the order of the arguments of `preprocess_text`.
@@ -45,35 +44,28 @@ class SentencePieceEncoder(Encoder):
         self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
         self.running_proto = proto
+        if split_digit_comma:
+            self.running_proto = sentence_piece_model.with_split_digit_commas(proto)
         if mask_in_text:
-            self.running_proto = sentence_piece_model.with_mask_for_text(proto)
+            self.running_proto = sentence_piece_model.with_mask_for_text(
+                self.running_proto
+            )
         self._processor = sentence_piece_model.load_processor(self.running_proto)
-        self.digit_comma_splits = self._find_digit_commas() if split_digit_comma else {}
 
     def tokenize_with_offsets(self, text):
         located = self._stand_in_masks(text)
         if self.preprocessing["lowercase"]:
             located = normalization.lower_in_place(located)
         encoded = self._locator.EncodeAsOffsetMapping(located)
-        ids, offsets, previous_end = [], [], 0
+        offsets = []
         for piece, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
-            if piece in self.found_lengths:
-                start, end = end, end + self.found_lengths[piece]
-            start, previous_end = max(start, previous_end), end
             start, end = _trim(text, start, end, self.invisible)
-            if start == end and self.piece_lengths[piece]:
+            if start == end and piece != self.marker_id:
                 end += 1  # Several pieces of one character.
-            parts = self.digit_comma_splits.get(piece, [piece])
-            num_left = self.piece_lengths[parts].sum()
-            for part in parts:
-                num_left -= self.piece_lengths[part]
-                part_end = max(start, end - int(num_left))
-                offsets.append((start, part_end))
-                start = part_end
-            ids.extend(parts)
             if piece == self.mask_token_id:
-                offsets[-1] = (end - len(MASK), end)
-        return ids, offsets
+                start = end - len(MASK)
+            offsets.append((start, end))
+        return encoded["ids"], offsets
 
     def encode_with_masks(self, texts):
         """Encodes a list of str as lists of ids; `[MASK]` in them is the mask token."""
@@ -100,25 +92,10 @@ class SentencePieceEncoder(Encoder):
         """Characters that are cut off at both ends of a token's span, a str."""
         return sentence_piece_model.invisible_characters(self.proto)
 
-    @functools.cached_property
-    def found_lengths(self):
-        """Number of characters of each added token that is found anywhere, a dict by id.
-
-        SentencePiece ends these tokens where they start, and counts their characters to
-        the next token.
-        """
-        return sentence_piece_model.found_lengths(self.running_proto)
-
-    @functools.cached_property
-    def piece_lengths(self):
-        """Characters of each piece without marker, int64 `(vocabulary_size,)`.
-
-        The unknown piece counts as one character.
-        """
-        pieces = (piece.replace(WORD_MARKER, "") for piece in self._vocabulary)
-        lengths = np.array([*map(len, pieces)], np.int64)
-        lengths[self.unk_token_id] = 1
-        return lengths
+    @property
+    def marker_id(self):
+        """The id of the piece that is a marker alone, without characters, or -1."""
+        return self._ids.get(WORD_MARKER, -1)
 
     @functools.cached_property
     def word_starts(self):
@@ -133,8 +110,8 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        The model gives the ids of `encode_batch` before the digit-comma rule, except for
-        text with a Greek final sigma.
+        The model gives the ids of `encode_batch`, except for text with a Greek final
+        sigma.
         """
         replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
@@ -146,40 +123,13 @@ class SentencePieceEncoder(Encoder):
         if self.mask_in_text:
             texts = map(self._stand_in_masks, texts)
         prepared = [normalization.preprocess_text(text, *options) for text in texts]
-        rows = _call_with_each(self._processor.Encode, prepared)
-        return join_rows([*map(self._split_digit_commas, rows)])
+        return join_rows(_call_with_each(self._processor.Encode, prepared))
 
     def _decode_rows(self, rows):
-        texts = _call_with_each(self._processor.Decode, rows)
-        return [text.replace(MASK_CHARACTER, MASK) for text in texts]
+        return _call_with_each(self._decoder.Decode, rows)
 
     def _stand_in_masks(self, text):
         return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
-
-    def _split_digit_commas(self, row):
-        splits = self.digit_comma_splits
-        if splits.keys().isdisjoint(row):
-            return row
-        return [*itertools.chain.from_iterable(splits.get(i, [i]) for i in row)]
-
-    def _find_digit_commas(self):
-        """Finds pieces such as `▁2012,` and the ids that replace them, a dict of lists.
-
-        Google's code encodes such a piece again in each text, but the result depends on
-        the piece alone. A word marker that the second encoding adds is removed, as in
-        transformers. Google's code intends it, but in Python 3 compares bytes with str.
-        """
-        splits = {}
-        for index, piece in enumerate(self._vocabulary):
-            if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
-                text = piece[:-1].replace(WORD_MARKER, "")
-                head = self._processor.EncodeAsPieces(text)
-                if not piece.startswith(WORD_MARKER):
-                    head[0] = head[0].removeprefix(WORD_MARKER)
-                head[-1] = head[-1].removesuffix(WORD_MARKER)
-                parts = [*filter(None, head), ","]
-                splits[index] = self._processor.PieceToId(parts)
-        return splits
 
 
 def _call_with_each(function, items):

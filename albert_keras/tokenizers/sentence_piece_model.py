@@ -65,6 +65,26 @@ def peculiarities(proto):
     return [name for name, is_found in found.items() if is_found]
 
 
+def ends_with_digit_comma(piece):
+    """Whether a piece is such as `2012,`, which Google's code splits."""
+    return piece[-1:] == "," and piece[-2:-1].isdigit()
+
+
+def with_split_digit_commas(proto):
+    """Returns a model that never uses pieces such as `2012,`, as transformers.
+
+    Google's code finds such a piece and encodes it again, without its comma. The ids
+    differ if another piece has both the comma and the next digit: 6 of 34,421 lines of
+    English and Chinese have other ids than by Google's code.
+    """
+    model = parse_model(proto)
+    for piece in model.pieces:
+        if ends_with_digit_comma(piece.piece):
+            # Not unused: TensorFlow's fast tokenizer does not know this type.
+            piece.type = CONTROL
+    return model.SerializeToString()
+
+
 def with_mask_for_text(proto):
     """Returns a model in which an ordinary word replaces the piece `[MASK]`.
 
@@ -82,10 +102,6 @@ def with_mask_for_text(proto):
             piece.Clear()
             piece.piece, piece.score = WORD_MARKER + MASK_CHARACTER, _word_score(model)
     return model.SerializeToString()
-
-
-# Marks the name of a character map that finds words.
-_WORDS = " with words"
 
 
 def with_words(proto, words):
@@ -112,18 +128,7 @@ def with_words(proto, words):
         model.pieces[index].piece, model.pieces[index].score = piece, score
     rules = _character_rules(proto)
     rules |= {word: f" {word} " for word in words.values()}
-    model.normalizer_spec.name += _WORDS
     return _with_character_rules(model, rules).SerializeToString()
-
-
-def found_lengths(proto):
-    """Returns the number of characters of each word of `with_words`, a dict by id."""
-    if not parse_model(proto).normalizer_spec.name.endswith(_WORDS):
-        return {}
-    rules = _character_rules(proto)
-    pieces = enumerate(piece.piece for piece in parse_model(proto).pieces)
-    words = {i: p.replace(WORD_MARKER, " ").removeprefix(" ") for i, p in pieces}
-    return {i: len(w) for i, w in words.items() if rules.get(w) == f" {w} "}
 
 
 def _word_score(model):
@@ -241,7 +246,6 @@ _FIELDS = (
     ("TrainerSpec", "treat_whitespace_as_suffix", 24, "BOOL"),
     ("TrainerSpec", "byte_fallback", 35, "BOOL"),
     ("TrainerSpec", "unk_id", 40, "INT32"),
-    ("NormalizerSpec", "name", 1, "STRING"),
     ("NormalizerSpec", "precompiled_charsmap", 2, "BYTES"),
     ("NormalizerSpec", "add_dummy_prefix", 3, "BOOL", "true"),
     ("NormalizerSpec", "remove_extra_whitespaces", 4, "BOOL", "true"),

@@ -45,11 +45,6 @@ def locate_pieces(strings, pieces, spans, encoder):
         )
         for span in spans
     )
-    words, lengths = encoder.found_lengths.keys(), encoder.found_lengths.values()
-    words, lengths = np.array([*words], np.int32), np.array([*lengths], np.int64)
-    found = look_up(words, lengths, 0, pieces)
-    starts, ends = tf.where(found > 0, ends, starts), ends + found
-    starts = tf.maximum(starts, tf.concat([[0], ends[:-1]], axis=0)[: tf.size(ends)])
     # White space and other invisible characters at both ends.
     points = np.array(sorted(map(ord, encoder.invisible)), np.int32)
     visible = tf.where(~are_among(points, characters.values))[:, 0]
@@ -60,7 +55,7 @@ def locate_pieces(strings, pieces, spans, encoder):
     previous = tf.gather(tf.concat([[tf.int64.min], visible], axis=0), previous)
     ends = tf.maximum(starts, previous + 1)
     # There may be several pieces of one character.
-    is_inner = (starts == ends) & (tf.gather(encoder.piece_lengths, pieces) > 0)
+    is_inner = (starts == ends) & (pieces != encoder.marker_id)
     ends += tf.cast(is_inner, tf.int64)
     before = tf.gather(characters.row_starts(), rows)
     return starts - before, ends - before
