@@ -9,6 +9,7 @@ import tokenizers
 
 from albert_keras.checks import check_json, shown
 from albert_keras.system.files import read_json, write_json
+from albert_keras.tokenizers.sentence_piece_encoder import SentencePieceEncoder
 from albert_keras.tokenizers.sentence_piece_model import (
     BYTE,
     BYTES,
@@ -25,7 +26,7 @@ from albert_keras.tokenizers.sentence_piece_model import (
     read_proto,
 )
 from albert_keras.tokenizers.vocabulary import read_vocabulary
-from albert_keras.tokenizers.word_piece_encoder import CONTINUATION
+from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, WordPieceEncoder
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -34,37 +35,22 @@ CONFIG_FILE = "tokenizer_config.json"
 DIGIT_COMMA_PENALTY = 100
 QUOTES = ("``", "''")
 
-_WORD_PIECE_RULES = {"BertNormalizer", "BertPreTokenizer", "WordPiece"}
-# Not all of them remove white space at the ends of texts; our tokenizers always do.
-_UNIGRAM_RULES = {
-    *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Replace", "Strip"),
-    *("StripAccents", "Unigram", "WhitespaceSplit"),
-}
-# The values of a rule that our tokenizers have.
-_VALUES = {
-    "BertNormalizer": {"clean_text": [True]},
-    # Both schemes are the same after the split at white space.
-    "Metaspace": {"replacement": [WORD_MARKER], "prepend_scheme": ["always", "first"]},
-    "Replace": {
-        "pattern": [{"Regex": " {2,}"}, *({"String": quotes} for quotes in QUOTES)],
-        "content": [" ", '"'],
-    },
-    "WordPiece": {"continuing_subword_prefix": [CONTINUATION]},
-}
-# Our tokenizers have both or none.
-_BOTH = {"NFKD", "StripAccents"}
+# Text whose ids show whether the rules of a file are those of the tokenizers here.
+_PROBE = "É 中a, b 12,3"
 _BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 _CLASSES = (
     *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
 )
-# Options of transformers that must have their default, the only value here.
-_FIXED_OPTIONS = {
-    "add_prefix_space": True,
-    "do_basic_tokenize": True,
-    "never_split": [],
-    "remove_space": True,
-    "sp_model_kwargs": {},
-}
+_CHARACTER_MAP = re.compile('"precompiled_charsmap":"([^"]*)"')
+# Options of transformers, true or false, for WordPiece and for SentencePiece.
+_OPTIONS = (
+    {
+        "do_lower_case": "lowercase",
+        "strip_accents": "strip_accents",
+        "tokenize_chinese_chars": "split_chinese",
+    },
+    {"do_lower_case": "lowercase", "keep_accents": "strip_accents"},
+)
 _REMEDY = "Pass another `tokenizer`, or ids instead of text."
 
 
@@ -108,7 +94,7 @@ def _read_tokenizer_json(file):
     """Reads a `tokenizer.json`; returns and raises as `read_tokenizer_files`."""
     try:
         # The library converts files of earlier versions.
-        content = json.loads(tokenizers.Tokenizer.from_file(str(file)).to_str())
+        theirs = tokenizers.Tokenizer.from_file(str(file))
     except BaseException as error:  # Its errors have no class, and it may panic.
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -116,67 +102,54 @@ def _read_tokenizer_json(file):
             f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
             f"Received: '{file}': {str(error)[:200]}"
         ) from error
-    model = content["model"]
-    steps = [*_steps_of(content["normalizer"]), *_steps_of(content["pre_tokenizer"])]
-    names = {_name_of(part) for part in (*steps, model)}
-    added = {token["id"]: token["content"] for token in content["added_tokens"]}
-    vocabulary = model.get("vocab") or {}
-    all_ids = {*range(len(vocabulary))}
-    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == all_ids:
-        rules = next(step for step in steps if step["type"] == "BertNormalizer")
-        options = {
-            "lowercase": rules["lowercase"],
-            "strip_accents": rules["strip_accents"],
-            "split_chinese": rules["handle_chinese_chars"],
-        }
-        return sorted(vocabulary, key=vocabulary.get), options, added
-    unknown = names - _UNIGRAM_RULES | (names & _BOTH if not _BOTH <= names else set())
-    if unknown or "Metaspace" not in names:
+    content = theirs.to_str()
+    model, added_tokens = (json.loads(content)[k] for k in ("model", "added_tokens"))
+    added = {token["id"]: token["content"] for token in added_tokens}
+    # Without added tokens.
+    plain = tokenizers.Tokenizer(theirs.model)
+    plain.normalizer, plain.pre_tokenizer = theirs.normalizer, theirs.pre_tokenizer
+    normalize = theirs.normalizer.normalize_str if theirs.normalizer else str
+    options = {
+        "lowercase": normalize("A") == "a",
+        "strip_accents": normalize("é") == "e",
+    }
+    if isinstance(theirs.model, tokenizers.models.WordPiece):
+        vocabulary = sorted(model["vocab"], key=model["vocab"].get)
+        options["split_chinese"] = normalize("中") != "中"
+        encoder = WordPieceEncoder(vocabulary, **options)
+    elif isinstance(theirs.model, tokenizers.models.Unigram):
+        special = {token["content"] for token in added_tokens if token["special"]}
+        pieces, splits = [], []
+        for index, (piece, score) in enumerate(model["vocab"]):
+            if ends_with_digit_comma(piece):
+                splits.append(score < -DIGIT_COMMA_PENALTY)
+                score += DIGIT_COMMA_PENALTY * splits[-1]
+            pieces.append((piece, score, _type_of(index, piece, model, special, added)))
+        characters = base64.b64decode("".join(_CHARACTER_MAP.findall(content)))
+        vocabulary = make_unigram(pieces, characters, model["byte_fallback"])
+        beside = file.with_name("spiece.model")
+        if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(
+            vocabulary
+        ):
+            # It has the types of the pieces, which `tokenizer.json` lacks.
+            vocabulary = beside.read_bytes()
+        options["split_digit_comma"] = all(splits)
+        options["huggingface_quotes"] = normalize(QUOTES[0]) == '"'
+        encoder = SentencePieceEncoder(vocabulary, **options, mask_in_text=False)
+    else:
+        encoder = None
+    if encoder is None or encoder.encode_batch([_PROBE])[0] != plain.encode(_PROBE).ids:
         raise ValueError(
             f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
-            f"Received: '{file}' with {', '.join(sorted(unknown or names))}. {_REMEDY}"
+            f"Received: '{file}' with {model['type']} and other ids of {_PROBE!r}. "
+            f"{_REMEDY}"
         )
-    special = {t["content"] for t in content["added_tokens"] if t["special"]}
-    pieces, splits = [], []
-    for index, (piece, score) in enumerate(vocabulary):
-        if ends_with_digit_comma(piece):
-            splits.append(score < -DIGIT_COMMA_PENALTY)
-            score += DIGIT_COMMA_PENALTY * splits[-1]
-        pieces.append((piece, score, _type_of(index, piece, model, special, added)))
-    maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
-    characters = base64.b64decode("".join(maps))
-    patterns = [step.get("pattern") for step in steps]
-    options = {
-        "split_digit_comma": all(splits),
-        "lowercase": "Lowercase" in names,
-        "strip_accents": "StripAccents" in names,
-        "huggingface_quotes": {"String": QUOTES[0]} in patterns,
-    }
-    proto = make_unigram(pieces, characters, model["byte_fallback"])
-    beside = file.with_name("spiece.model")
-    if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(proto):
-        # It has the types of the pieces, which `tokenizer.json` lacks.
-        proto = beside.read_bytes()
-    return proto, options, added
+    return vocabulary, options, added
 
 
 def _pieces_of(proto):
     processor = load_processor(proto)
     return processor.IdToPiece([*range(len(processor))])
-
-
-def _steps_of(part):
-    """Yields the steps of a normalizer or pre-tokenizer, dicts."""
-    inner = part and (part.get("normalizers") or part.get("pretokenizers"))
-    for step in inner or [part] * bool(part):
-        yield from _steps_of(step) if inner else [step]
-
-
-def _name_of(part):
-    """Returns the type of a part, with the values that our tokenizers do not have."""
-    known = _VALUES.get(part["type"], {})
-    others = {key: part[key] for key in known if part[key] not in known[key]}
-    return part["type"] + (f" {others}" if others else "")
 
 
 def _type_of(index, piece, model, special, added):
@@ -211,27 +184,12 @@ def _read_options(folder, of_pieces):
             f"The class of a tokenizer must be one of {', '.join(_CLASSES)}. "
             f"Received: tokenizer_class={shown(name)} in '{folder}'. {_REMEDY}"
         )
-    for key, only in _FIXED_OPTIONS.items():
-        if stated.get(key, only) not in (only, None):
-            raise ValueError(
-                f"`{key}` must be {only!r}, as in the tokenizers of ALBERT. "
-                f"Received: {key}={shown(stated[key])} in '{file}'. {_REMEDY}"
-            )
-    names = {"do_lower_case": "lowercase"}
+    names = _OPTIONS[of_pieces]
+    flags = {key: stated[key] for key in names if stated.get(key) is not None}
+    check_json(flags, {str: bool}, file)
+    options = {names[k]: flag is not (k == "keep_accents") for k, flag in flags.items()}
     if of_pieces:
-        names["keep_accents"] = "strip_accents"
-    else:
-        names |= {"strip_accents": "strip_accents"}
-        names["tokenize_chinese_chars"] = "split_chinese"
-    options = {"huggingface_quotes": bool(stated or "model_type" in config)}
-    options = options if of_pieces else {}
-    for key, option in names.items():
-        value = stated.get(key)
-        if not isinstance(value, bool | None):
-            received = f"{key}={shown(value)} in '{file}'"
-            raise ValueError(f"`{key}` must be true or false. Received: {received}.")
-        if value is not None:
-            options[option] = value is not (key == "keep_accents")
+        options["huggingface_quotes"] = bool(stated or "model_type" in config)
     return options, _added_tokens(folder, stated)
 
 
