@@ -20,19 +20,10 @@ def code_points_of(strings):
     return tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
 
 
-def look_up(points, values, default, codes):
-    """Returns `values` of the codes that are among `points`, sorted, else `default`."""
-    # -1 is no character; it makes sure that there is a point.
-    points = tf.constant(np.append(np.int32(-1), points))
-    values = tf.constant(np.append(values[:0].dtype.type(default), values))
-    place = tf.minimum(tf.searchsorted(points, codes), tf.size(points) - 1)
-    is_found = tf.equal(tf.gather(points, place), codes)
-    return tf.where(is_found, tf.gather(values, place), default)
-
-
 def are_among(points, codes):
     """Returns whether codes are among `points`, sorted int32."""
-    return look_up(points, np.ones(len(points), bool), False, codes)
+    place = tf.minimum(tf.searchsorted(points, codes), len(points) - 1)
+    return tf.equal(tf.gather(points, place), codes)
 
 
 def satisfy(predicate, codes):

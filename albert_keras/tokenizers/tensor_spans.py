@@ -3,19 +3,15 @@
 The rules are those of `Encoder.tokenize_with_offsets`.
 """
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers.normalization import is_assigned, points_where
 from albert_keras.tokenizers.tensor_characters import (
     are_among,
     code_points_of,
-    look_up,
     satisfy,
 )
-from albert_keras.tokenizers.word_splitting import is_mark, split_words
+from albert_keras.tokenizers.word_splitting import is_mark, split_words_tensor
 
 
 def locate_pieces(strings, pieces, spans, encoder):
@@ -75,7 +71,11 @@ def locate_tokens(strings, ids, lengths, rules):
     """
     codes = code_points_of(strings)
     # (num_characters,): how many characters of words each character becomes.
-    counts = look_up(*_word_table(rules), 1, codes.flat_values)
+    points, place = tf.unique(codes.flat_values)
+    characters = tf.strings.unicode_encode(points[:, tf.newaxis], "UTF-8")
+    images = split_words_tensor(characters, rules)
+    counts = tf.reduce_sum(tf.strings.length(images, "UTF8_CHAR"), axis=1)
+    counts = tf.gather(counts, place)
     # (num_images,): where the characters of the words come from.
     sources = tf.repeat(tf.range(tf.size(counts, tf.int64)), counts)
     limits = tf.gather(codes.row_limits(), tf.gather(codes.value_rowids(), sources))
@@ -92,19 +92,10 @@ def locate_tokens(strings, ids, lengths, rules):
     num_images = tf.cumsum(tf.reduce_sum(num_images, axis=1), exclusive=True)
     before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
     ends += tf.gather(num_images - before, rows)
-    # If the table lacks a character, spans may be wrong, but never outside of the texts.
+    # If characters depend on their neighbors, spans may be wrong, but inside of the texts.
     starts, ends = (
         tf.clip_by_value(place, 0, tf.size(sources, tf.int64) - 1)
         for place in (ends - lengths, ends - 1)
     )
     first = tf.gather(codes.row_starts(), rows)
     return tf.gather(sources, starts) - first, tf.gather(image_ends, ends) - first
-
-
-@functools.cache
-def _word_table(rules):
-    """Returns the code points that become another number of characters, and numbers."""
-    points = points_where(is_assigned)
-    words = (split_words(chr(point), rules) for point in points)
-    counts = np.array([sum(map(len, split)) for split in words], np.int32)
-    return points[counts != 1], counts[counts != 1]
