@@ -26,7 +26,12 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     TensorFlow string tensors, as in `tf.data` and SavedModels, are encoded in the graph.
     Both drop bytes that are not UTF-8, as Google's code does. A str with a lone surrogate
     is an error. Subclasses set the encoder and `_options`, and add `vocabulary_argument`,
-    `_tokenize_vector` and `_build_graph_tokenizer`.
+    `_tokenize_vector`, `_build_graph_tokenizer`, and two functions of a string tensor
+    `(n,)` that do in the graph what `Encoder` does in Python:
+
+    - `tokenize_with_masks` returns ragged ids; `[MASK]` is the mask token.
+    - `tokenize_with_spans` returns ragged ids, and ragged int64 starts and ends of the
+      tokens in the characters of their texts before normalization.
 
     Args:
         sequence_length: int, or `None`. Length to which a call of the layer truncates and
@@ -88,11 +93,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         if isinstance(inputs, (str, bytes)):
             return self.tokenize([inputs])[0]
         texts = inputs if np.iterable(inputs) else [inputs]
-        try:
-            rows = self.encode_batch([*map(as_text, texts)])
-        except TypeError as error:
-            # keras-hub's tokenizers raise this kind.
-            raise ValueError(str(error)) from error
+        rows = self.encode_batch([*map(as_text, texts)])
         first, last = self._bounds()
         if first or last:
             rows = [first + row + last for row in rows]
@@ -135,24 +136,6 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         shape = (None, self.sequence_length)
         return rows.to_tensor(self.pad_token_id, shape=shape)
 
-    def tokenize_with_masks(self, strings):
-        """Encodes a TensorFlow string tensor `(n,)`; `[MASK]` in it is the mask token.
-
-        Does in the graph what `Encoder.encode_with_masks` does in Python.
-        """
-        raise NotImplementedError
-
-    def tokenize_with_spans(self, strings):
-        """Encodes a TensorFlow string tensor `(n,)`, and locates the tokens.
-
-        Does in the graph what `Encoder.encode_ragged_with_spans` does in Python.
-
-        Returns:
-            Tuple of ragged tensors `(n, None)`: int32 ids, and the int64 start and end of
-            each token in the characters of its text before normalization.
-        """
-        raise NotImplementedError
-
     def _get_graph_tokenizer(self):
         if self._graph_tokenizer is None:
             import tensorflow as tf
@@ -187,11 +170,6 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         """
         check_text(text)
         return self.encoder.tokenize_with_offsets(text)
-
-    @property
-    def word_starts(self):
-        """Bool array `(vocabulary_size,)`: true where a token begins a word."""
-        return self.encoder.word_starts
 
     @property
     def special_tokens(self):

@@ -5,6 +5,7 @@ import json
 import re
 import unicodedata
 
+import numpy as np
 import tokenizers
 
 from albert_keras.checks import check_json, shown
@@ -16,7 +17,6 @@ from albert_keras.tokenizers.sentence_piece_model import (
     CONTROL,
     NORMAL,
     UNKNOWN,
-    USER_DEFINED,
     WORD_MARKER,
     character_map,
     ends_with_digit_comma,
@@ -102,9 +102,10 @@ def _read_tokenizer_json(file):
             f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
             f"Received: '{file}': {str(error)[:200]}"
         ) from error
-    content = theirs.to_str()
-    model, added_tokens = (json.loads(content)[k] for k in ("model", "added_tokens"))
-    added = {token["id"]: token["content"] for token in added_tokens}
+    model, added = (
+        json.loads(theirs.to_str())["model"],
+        theirs.get_added_tokens_decoder(),
+    )
     # Without added tokens.
     plain = tokenizers.Tokenizer(theirs.model)
     plain.normalizer, plain.pre_tokenizer = theirs.normalizer, theirs.pre_tokenizer
@@ -118,22 +119,7 @@ def _read_tokenizer_json(file):
         options["split_chinese"] = normalize("中") != "中"
         encoder = WordPieceEncoder(vocabulary, **options)
     elif isinstance(theirs.model, tokenizers.models.Unigram):
-        special = {token["content"] for token in added_tokens if token["special"]}
-        pieces, splits = [], []
-        for index, (piece, score) in enumerate(model["vocab"]):
-            if ends_with_digit_comma(piece):
-                splits.append(score < -DIGIT_COMMA_PENALTY)
-                score += DIGIT_COMMA_PENALTY * splits[-1]
-            pieces.append((piece, score, _type_of(index, piece, model, special, added)))
-        characters = base64.b64decode("".join(_CHARACTER_MAP.findall(content)))
-        vocabulary = make_unigram(pieces, characters, model["byte_fallback"])
-        beside = file.with_name("spiece.model")
-        if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(
-            vocabulary
-        ):
-            # It has the types of the pieces, which `tokenizer.json` lacks.
-            vocabulary = beside.read_bytes()
-        options["split_digit_comma"] = all(splits)
+        vocabulary, options["split_digit_comma"] = _read_unigram(theirs, model)
         options["huggingface_quotes"] = normalize(QUOTES[0]) == '"'
         encoder = SentencePieceEncoder(vocabulary, **options, mask_in_text=False)
     else:
@@ -144,22 +130,28 @@ def _read_tokenizer_json(file):
             f"Received: '{file}' with {model['type']} and other ids of {_PROBE!r}. "
             f"{_REMEDY}"
         )
-    return vocabulary, options, added
+    return vocabulary, options, {index: token.content for index, token in added.items()}
 
 
-def _pieces_of(proto):
-    processor = load_processor(proto)
-    return processor.IdToPiece([*range(len(processor))])
-
-
-def _type_of(index, piece, model, special, added):
-    if index == model["unk_id"]:
-        return UNKNOWN
-    if piece in special:
-        return CONTROL
-    if model["byte_fallback"] and _BYTE_PIECE.fullmatch(piece):
-        return BYTE
-    return USER_DEFINED if index in added else NORMAL
+def _read_unigram(theirs, model):
+    """Returns a SentencePiece model, bytes, and whether it splits digits and commas."""
+    special = [
+        t.content for t in theirs.get_added_tokens_decoder().values() if t.special
+    ]
+    commas = [score for piece, score in model["vocab"] if ends_with_digit_comma(piece)]
+    splits = max(commas, default=-np.inf) < -DIGIT_COMMA_PENALTY
+    pieces = []
+    for index, (piece, score) in enumerate(model["vocab"]):
+        kind = CONTROL if piece in special else NORMAL
+        if index == model["unk_id"]:
+            kind = UNKNOWN
+        elif model["byte_fallback"] and _BYTE_PIECE.fullmatch(piece):
+            kind = BYTE
+        if splits and ends_with_digit_comma(piece):
+            score += DIGIT_COMMA_PENALTY
+        pieces.append({"piece": piece, "score": score, "type": kind})
+    characters = base64.b64decode("".join(_CHARACTER_MAP.findall(theirs.to_str())))
+    return make_unigram(pieces, characters, model["byte_fallback"]), splits
 
 
 def _read_options(folder, of_pieces):

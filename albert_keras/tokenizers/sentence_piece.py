@@ -88,18 +88,15 @@ class AlbertTokenizer(EncoderTokenizer):
 
     def with_masks(self):
         """Returns a tokenizer like this one that reads `[MASK]` in text."""
-        if self.encoder.mask_in_text:
-            return self
-        options = {**self._options, "mask_in_text": True}
-        return type(self)(self.encoder.proto, **options)
+        return type(self)(self.encoder.proto, **self._options | {"mask_in_text": True})
 
     def with_words(self, words):
         """Returns a tokenizer that finds words, str by id, anywhere in text."""
         rules = self.encoder.preprocessing
-        words = {
-            index: normalization.preprocess_text(word, **rules)
-            for index, word in words.items()
-        }
+        texts = (
+            normalization.preprocess_text(word, **rules) for word in words.values()
+        )
+        words = dict(zip(words, texts, strict=True))
         proto = sentence_piece_model.with_words(self.encoder.proto, words)
         return type(self)(proto, **self._options)
 
@@ -114,7 +111,6 @@ class AlbertTokenizer(EncoderTokenizer):
         return self.with_masks().tokenize(strings)
 
     def tokenize_with_spans(self, strings):
-        """See `EncoderTokenizer`."""
         import tensorflow as tf
 
         from albert_keras.tokenizers.tensor_spans import locate_pieces

@@ -75,12 +75,8 @@ class SentencePieceEncoder(Encoder):
     def _reading_masks(self):
         if self.mask_in_text:
             return self
-        return SentencePieceEncoder(
-            self.proto,
-            **self.preprocessing,
-            split_digit_comma=self.split_digit_comma,
-            mask_in_text=True,
-        )
+        options = {**self.preprocessing, "split_digit_comma": self.split_digit_comma}
+        return SentencePieceEncoder(self.proto, **options, mask_in_text=True)
 
     @functools.cached_property
     def _locator(self):

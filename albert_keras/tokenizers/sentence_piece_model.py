@@ -88,15 +88,10 @@ def with_split_digit_commas(proto):
 def with_mask_for_text(proto):
     """Returns a model in which an ordinary word replaces the piece `[MASK]`.
 
-    SentencePiece never finds `[MASK]` in text, but it finds the word `MASK_CHARACTER`.
+    SentencePiece never finds `[MASK]` in text, but it finds the word `MASK_CHARACTER`,
+    if the model is of unigram or BPE, with markers before words.
     """
     model = parse_model(proto)
-    trainer = model.trainer_spec
-    if trainer.model_type > _BPE or trainer.treat_whitespace_as_suffix:
-        raise ValueError(
-            "To find [MASK] in text, a model must be of unigram or BPE, with markers "
-            "before words. Received: another one. Pass ids instead of text."
-        )
     for piece in model.pieces:
         if piece.piece == MASK:
             piece.Clear()
@@ -141,13 +136,11 @@ def make_unigram(pieces, characters, has_bytes):
     """Returns a unigram model.
 
     Args:
-        pieces: Iterable of tuples of a piece, str, its score and its type.
+        pieces: Iterable of dicts with `piece`, str, `score` and `type`.
         characters: Bytes. The character map that normalizes text; may be empty.
         has_bytes: bool. Whether unknown characters are encoded as bytes.
     """
-    model = _model_class()()
-    for piece, score, kind in pieces:
-        model.pieces.add(piece=piece, score=score, type=kind)
+    model = _model_class()(pieces=pieces)
     kinds = [piece.type for piece in model.pieces]
     # Without an unknown piece, reading the model fails.
     model.trainer_spec.unk_id = kinds.index(UNKNOWN) if UNKNOWN in kinds else 0
@@ -232,8 +225,8 @@ def _character_rules(proto):
     return dict(_character_normalizer(proto).Decompile()) if has_rules else {}
 
 
-# Values of `ModelType`, where other models have greater ones, and of a piece's `Type`.
-_UNIGRAM, _BPE = 1, 2
+# Values of `ModelType` and of a piece's `Type`.
+_UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
 # The fields of google/sentencepiece `src/sentencepiece_model.proto` used here: message,

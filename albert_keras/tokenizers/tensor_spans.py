@@ -92,7 +92,7 @@ def locate_tokens(strings, ids, lengths, rules):
     num_images = tf.cumsum(tf.reduce_sum(num_images, axis=1), exclusive=True)
     before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
     ends += tf.gather(num_images - before, rows)
-    # If characters depend on their neighbors, spans may be wrong, but inside of the texts.
+    # If characters depend on neighbors, spans may be wrong, but inside of the texts.
     starts, ends = (
         tf.clip_by_value(place, 0, tf.size(sources, tf.int64) - 1)
         for place in (ends - lengths, ends - 1)

@@ -105,7 +105,7 @@ def test_first_use_inside_a_trace_leaks_nothing(shared, tokenizer, ids):
 
 def test_numbers_are_not_text(tokenizer):
     for wrong in (3, ["text", 3]):
-        with pytest.raises(ValueError, match=r"Received: 3 \(of type int\)"):
+        with pytest.raises(TypeError, match=r"Received: 3 \(of type int\)"):
             tokenizer(wrong)
     with pytest.raises(ValueError, match="an integer type. Received: dtype='string'"):
         type(tokenizer)(dtype="string")
@@ -131,7 +131,6 @@ def test_pickles(tokenizer, ids):
     for pickled in (tokenizer, tokenizer.encoder):
         copy = pickle.loads(pickle.dumps(pickled))  # noqa: S301
         assert copy.encode_batch(TEXTS) == ids
-        np.testing.assert_array_equal(copy.word_starts, tokenizer.word_starts)
 
 
 def test_fingerprint_depends_on_vocabulary_and_options(tokenizer, shared, tmp_path):
