@@ -1,8 +1,8 @@
 """Base class of encoders: text to token ids in plain Python."""
 
 import itertools
-import unicodedata
 import warnings
+from unicodedata import combining, normalize
 
 import numpy as np
 
@@ -11,10 +11,6 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 # Characters encoded at once, to bound the memory of intermediate lists.
 _PART_CHARACTERS = 2**18
-
-# Characters in which accented words are counted, and the number of them for a warning.
-_CHECKED_CHARACTERS = 10_000
-_FEWEST_MARKED = 3
 
 
 class Encoder:
@@ -70,9 +66,9 @@ class Encoder:
 
     def _check_accents(self, texts):
         """Warns if a tenth of the first words have accents that are dropped."""
-        words = " ".join(texts[:100])[:_CHECKED_CHARACTERS].split()
-        changed = [word for word in words if self.strips_accents and _has_marks(word)]
-        if len(changed) >= max(_FEWEST_MARKED, len(words) / 10):
+        words = " ".join(texts[:100])[:10_000].split()
+        changed = [w for w in words if any(map(combining, normalize("NFKD", w)))]
+        if self.strips_accents and len(changed) >= max(3, len(words) / 10):
             warnings.warn(
                 f"The tokenizer strips accents, which changes {len(changed)} of "
                 f"{len(words)} words, such as {shown(changed[0])}. For a model trained "
@@ -124,11 +120,6 @@ class Encoder:
     def token_to_id(self, token):
         """Returns the id of a token, or of the unknown token if there is none."""
         return self._ids.get(token, self.unk_token_id)
-
-
-def _has_marks(word):
-    decomposed = "" if word.isascii() else unicodedata.normalize("NFKD", word)
-    return any(map(unicodedata.combining, decomposed))
 
 
 def join_rows(rows):

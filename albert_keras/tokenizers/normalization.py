@@ -8,9 +8,6 @@ import unicodedata
 
 import numpy as np
 
-# Unicode noncharacters, which texts do not contain, in place of NUL and `İ`.
-_NUL_STAND_IN, _STAND_IN = "\ufdd1", "\ufdd2"
-
 
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
     r"""Normalizes text as ALBERT's pretraining data was normalized.
@@ -40,25 +37,6 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
     if strip_accents and not text.isascii():
         text = text.translate(_DECOMPOSITIONS)
     return text.lower() if lowercase else text
-
-
-def lower_in_place(text, replace=str.replace, lower=str.lower):
-    """Lower-cases a text, or a tensor with TensorFlow's operations as the functions.
-
-    Characters keep their positions: `İ`, whose lower case has two characters, stays.
-    """
-    return replace(lower(replace(text, "İ", _STAND_IN)), _STAND_IN, "İ")
-
-
-def lower_tensor(strings):
-    """Lower-cases strings in the TensorFlow graph by `lower_in_place`."""
-    import tensorflow as tf
-
-    replace = tf.strings.regex_replace
-    lower = functools.partial(tf.strings.lower, encoding="utf-8")
-    # TensorFlow's operation would end the text at a NUL.
-    strings = replace(strings, r"\x00", _NUL_STAND_IN)
-    return replace(lower_in_place(strings, replace, lower), _NUL_STAND_IN, "\0")
 
 
 @functools.cache

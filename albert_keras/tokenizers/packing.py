@@ -122,22 +122,16 @@ def pack_tensors(segments, tokenizer, sequence_length):
     """Truncates, packs and pads segments in a TensorFlow graph, for TFLite too.
 
     Args:
-        segments: List of one or two int32 ragged tensors `(batch, None)`, or of int32
-            tensors `(None,)` of one text.
+        segments: List of one or two int32 ragged tensors `(batch, None)`.
         tokenizer: Has `cls_token_id`, `sep_token_id` and `pad_token_id`.
         sequence_length: int, in tokens.
 
     Returns:
-        Dict of int32 tensors `(batch, sequence_length)`, or of one text
-        `(sequence_length,)`: `token_ids`, `segment_ids` and `padding_mask`, 1 on real
-        tokens.
+        Dict of int32 tensors `(batch, sequence_length)`: `token_ids`, `segment_ids` and
+        `padding_mask`, 1 on real tokens.
     """
     import tensorflow as tf
 
-    if segments[0].shape.rank == 1:
-        batch = [tf.RaggedTensor.from_tensor(ids[tf.newaxis]) for ids in segments]
-        packed = pack_tensors(batch, tokenizer, sequence_length)
-        return {name: rows[0] for name, rows in packed.items()}
     room = sequence_length - num_special_tokens(len(segments))
     # (num_segments, batch, 1). Stacked, so that segments of different numbers of rows are
     # an error and are not broadcast.

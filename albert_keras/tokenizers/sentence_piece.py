@@ -8,10 +8,7 @@ import keras
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers import normalization, sentence_piece_model
 from albert_keras.tokenizers.base import EncoderTokenizer
-from albert_keras.tokenizers.sentence_piece_encoder import (
-    MASK_STAND_IN,
-    SentencePieceEncoder,
-)
+from albert_keras.tokenizers.sentence_piece_encoder import SentencePieceEncoder
 from albert_keras.tokenizers.sentence_piece_model import MASK
 
 PROTO_FILE = "vocabulary.spm"
@@ -113,11 +110,10 @@ class AlbertTokenizer(EncoderTokenizer):
     def tokenize_with_spans(self, strings):
         import tensorflow as tf
 
-        from albert_keras.tokenizers.tensor_spans import locate_pieces
+        from albert_keras.tokenizers.tensor_characters import locate_pieces
 
         encoder = self.encoder
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
-        strings = self._prepare(strings)
         locator = _tokenizer_of_any_kind(encoder.fused_proto())
         pieces, *spans = locator.tokenize_with_offsets(strings)
         starts, ends = locate_pieces(strings, pieces, spans, encoder)
@@ -127,19 +123,8 @@ class AlbertTokenizer(EncoderTokenizer):
         return pieces, pieces.with_values(starts), pieces.with_values(ends)
 
     def _tokenize_vector(self, strings):
-        ids = self._get_graph_tokenizer()().tokenize(self._prepare(strings))
+        ids = self._get_graph_tokenizer()().tokenize(strings)
         return ids.with_row_splits_dtype("int64")
-
-    def _prepare(self, strings):
-        """Returns strings for the fused model, whose characters keep their positions."""
-        import tensorflow as tf
-
-        if self.encoder.mask_in_text:
-            strings = tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
-        # The lower case of a capital sigma depends on its neighbours.
-        if self.encoder.preprocessing["lowercase"]:
-            strings = normalization.lower_tensor(strings)
-        return strings
 
     def _build_graph_tokenizer(self):
         """Returns a function that gives TensorFlow's tokenizer.

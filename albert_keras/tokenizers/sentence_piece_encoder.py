@@ -14,9 +14,6 @@ from albert_keras.tokenizers.sentence_piece_model import (
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
 
-# As long as "[MASK]", so that offsets do not change.
-MASK_STAND_IN = MASK_CHARACTER.rjust(len(MASK))
-
 # For each list, SentencePiece starts a thread per processor. That takes 0.3 ms, the time
 # to encode about so many characters one text at a time.
 FEWEST_FOR_THREADS = 3000
@@ -29,6 +26,7 @@ _WORD_CHARACTERS = _WORD_START_MARKS | frozenset("abcdefghijklmnopqrstuvwxyz")
 class SentencePieceEncoder(Encoder):
     """Encodes text as the SentencePiece ids of the original ALBERT code.
 
+    A capital sigma becomes a plain one also at the end of a word, as in transformers.
     `proto` is the bytes of a model; the options are those of `AlbertTokenizer`.
     """
 
@@ -53,13 +51,10 @@ class SentencePieceEncoder(Encoder):
         self._processor = sentence_piece_model.load_processor(self.running_proto)
 
     def tokenize_with_offsets(self, text):
-        located = self._stand_in_masks(text)
-        if self.preprocessing["lowercase"]:
-            located = normalization.lower_in_place(located)
-        encoded = self._locator.EncodeAsOffsetMapping(located)
-        offsets = []
+        encoded = self._locator.EncodeAsOffsetMapping(text)
+        offsets, invisible = [], sentence_piece_model.invisible_characters(self.proto)
         for piece, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
-            start, end = _trim(text, start, end, self.invisible)
+            start, end = _trim(text, start, end, invisible)
             if start == end and piece != self.marker_id:
                 end += 1  # Several pieces of one character.
             if piece == self.mask_token_id:
@@ -84,11 +79,6 @@ class SentencePieceEncoder(Encoder):
         return sentence_piece_model.load_processor(self.fused_proto())
 
     @property
-    def invisible(self):
-        """Characters that are cut off at both ends of a token's span, a str."""
-        return sentence_piece_model.invisible_characters(self.proto)
-
-    @property
     def marker_id(self):
         """The id of the piece that is a marker alone, without characters, or -1."""
         return self._ids.get(WORD_MARKER, -1)
@@ -106,8 +96,7 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        The model gives the ids of `encode_batch`, except for text with a Greek final
-        sigma.
+        The model gives the ids of `encode_batch`.
         """
         replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
@@ -117,15 +106,15 @@ class SentencePieceEncoder(Encoder):
     def _encode_part(self, texts):
         options = tuple(self.preprocessing.values())  # As keywords they are slower.
         if self.mask_in_text:
-            texts = map(self._stand_in_masks, texts)
+            texts = (text.replace(MASK, f" {MASK_CHARACTER}") for text in texts)
+        if self.preprocessing["lowercase"]:
+            # As in the graph: a small sigma at the end of a word would depend on others.
+            texts = (text.replace("Σ", "σ") for text in texts)
         prepared = [normalization.preprocess_text(text, *options) for text in texts]
         return join_rows(_call_with_each(self._processor.Encode, prepared))
 
     def _decode_rows(self, rows):
         return _call_with_each(self._decoder.Decode, rows)
-
-    def _stand_in_masks(self, text):
-        return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
 
 
 def _call_with_each(function, items):

@@ -156,7 +156,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
 
     Such a model runs in graphs, also of TFLite, which has neither regular expressions nor
     NFKD, and locates its pieces in the text before preprocessing. The character map
-    inside the model has no context, so a Greek final sigma becomes a plain one.
+    inside the model has no context, so that a capital sigma becomes a plain one.
     `replacements`, a tuple of pairs, are further rules, which have priority.
     """
     model, normalizer = parse_model(proto), _character_normalizer(proto)

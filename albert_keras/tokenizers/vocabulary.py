@@ -27,9 +27,6 @@ _LINE = re.compile(
     rf".{{1,{_LINE_CHARACTERS}}}(?!\S)|.{{{_LINE_CHARACTERS}}}", re.DOTALL
 )
 
-# SentencePiece counts the characters, plus one per text, in 32 bits.
-_MAX_CHARACTERS = 2**31 - 2**24
-
 # Most characters of a line in a text. The rest of the line is another text.
 _READ_CHARACTERS = 2**20
 
@@ -68,11 +65,6 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
     )
     drawn.sort(key=operator.itemgetter(1))
     sample = [text for _, _, text in drawn]
-    if sum(map(len, sample)) > _MAX_CHARACTERS:
-        raise ValueError(
-            f"The sample must have at most {_MAX_CHARACTERS} characters together. "
-            f"Received: more, with max_texts={max_texts}. Take fewer texts."
-        )
     return TextSample(sample, next(numbers))
 
 

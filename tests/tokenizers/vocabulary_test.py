@@ -6,7 +6,7 @@ import pathlib
 import pytest
 import sentencepiece
 
-from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece, vocabulary
+from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from albert_keras.tokenizers.vocabulary import sample_texts
 
 TEXTS = [
@@ -116,17 +116,11 @@ def test_white_space_is_skipped():
     assert sample_texts(["", "a ", " \n", "\u3000", "b"], 2) == (["a ", "b"], 2)
 
 
-def test_samples_that_are_too_large(monkeypatch):
+def test_samples_have_a_text():
     with pytest.raises(
         ValueError, match="must be a positive integer. Received: max_texts=0"
     ):
         sample_texts(TEXTS, 0)
-    monkeypatch.setattr(vocabulary, "_MAX_CHARACTERS", 9)
-    assert sample_texts(["a" * 9, "b" * 8] * 99, 1).num_seen == 198
-    with pytest.raises(
-        ValueError, match="9 characters together.*max_texts=2. Take few"
-    ):
-        sample_texts(["12345", "67890"], 2)
 
 
 # === Bad input ===
