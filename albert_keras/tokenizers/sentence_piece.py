@@ -9,7 +9,6 @@ from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers import normalization, sentence_piece_model
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.sentence_piece_encoder import SentencePieceEncoder
-from albert_keras.tokenizers.sentence_piece_model import MASK
 
 PROTO_FILE = "vocabulary.spm"
 
@@ -83,10 +82,6 @@ class AlbertTokenizer(EncoderTokenizer):
             encoder = SentencePieceEncoder(proto, **self._options)
         self._set_encoder(encoder)
 
-    def with_masks(self):
-        """Returns a tokenizer like this one that reads `[MASK]` in text."""
-        return type(self)(self.encoder.proto, **self._options | {"mask_in_text": True})
-
     def with_words(self, words):
         """Returns a tokenizer that finds words, str by id, anywhere in text."""
         rules = self.encoder.preprocessing
@@ -105,20 +100,20 @@ class AlbertTokenizer(EncoderTokenizer):
         self.set_proto(pathlib.Path(dir_path, PROTO_FILE))
 
     def tokenize_with_masks(self, strings):
-        return self.with_masks().tokenize(strings)
+        options = {**self._options, "mask_in_text": True}
+        return type(self)(self.encoder.proto, **options).tokenize(strings)
 
     def tokenize_with_spans(self, strings):
         import tensorflow as tf
+        import tensorflow_text as tf_text
 
         from albert_keras.tokenizers.tensor_characters import locate_pieces
 
         encoder = self.encoder
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
-        locator = _tokenizer_of_any_kind(encoder.fused_proto())
+        locator = tf_text.SentencepieceTokenizer(encoder.fused_proto())
         pieces, *spans = locator.tokenize_with_offsets(strings)
         starts, ends = locate_pieces(strings, pieces, spans, encoder)
-        is_mask = pieces.flat_values == self.mask_token_id
-        starts = tf.where(is_mask, ends - len(MASK), starts)
         pieces = pieces.with_row_splits_dtype("int64")
         return pieces, pieces.with_values(starts), pieces.with_values(ends)
 
@@ -130,23 +125,13 @@ class AlbertTokenizer(EncoderTokenizer):
         """Returns a function that gives TensorFlow's tokenizer.
 
         The fast one is twice as fast, and breaks ties as Python does, but does not know
-        all kinds of models.
+        all kinds of models. The other one is made at each call: a SavedModel cannot use
+        the resource of another graph, and outside of a graph TensorFlow may delete it.
         """
         import tensorflow_text as tf_text
 
         proto = self.encoder.fused_proto()
         if sentence_piece_model.peculiarities(proto):
-            return functools.partial(_tokenizer_of_any_kind, proto)
+            return functools.partial(tf_text.SentencepieceTokenizer, proto)
         fast = tf_text.FastSentencepieceTokenizer(proto)
         return lambda: fast
-
-
-def _tokenizer_of_any_kind(proto):
-    """Returns a new TensorFlow tokenizer of a model.
-
-    The tokenizer is a resource: a SavedModel cannot use one of another graph, and outside
-    of a graph TensorFlow may delete it after the call.
-    """
-    import tensorflow_text as tf_text
-
-    return tf_text.SentencepieceTokenizer(proto)

@@ -57,8 +57,6 @@ class SentencePieceEncoder(Encoder):
             start, end = _trim(text, start, end, invisible)
             if start == end and piece != self.marker_id:
                 end += 1  # Several pieces of one character.
-            if piece == self.mask_token_id:
-                start = end - len(MASK)
             offsets.append((start, end))
         return encoded["ids"], offsets
 
