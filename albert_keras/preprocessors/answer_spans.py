@@ -11,12 +11,6 @@ import numpy as np
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
-# Reasons for leaving a question out of training.
-UNLABELLED = "no answer given"
-NOT_IN_CONTEXT = "text not in the context"
-NOT_ON_BORDERS = "not on token borders"
-IN_NO_WINDOW = "whole in no window"
-
 
 class Question(NamedTuple):
     """A question about a text, with its reference answers.
@@ -109,7 +103,7 @@ def _find_answer(question, starts, ends):
         return (-1, -1), None, False
     reasons = []
     for text, start in question.answers:
-        reasons.append(NOT_IN_CONTEXT)
+        reasons.append("text not in the context")
         for position in _positions(text, question.context, start):
             first = bisect.bisect_right(ends, position)
             last = bisect.bisect_left(starts, position + len(text)) - 1
@@ -117,8 +111,8 @@ def _find_answer(question, starts, ends):
                 found = question.context[starts[first] : ends[last]]
                 if found == text or normalize_answer(found) == normalize_answer(text):
                     return (first, last), None, position != start
-            reasons[-1] = NOT_ON_BORDERS
-    return (-1, -1), (reasons or [UNLABELLED])[0], False
+            reasons[-1] = "not on token borders"
+    return (-1, -1), (reasons or ["no answer given"])[0], False
 
 
 def _positions(text, context, start):

@@ -147,7 +147,7 @@ def _locate(windows, spans, reasons, question_lengths, drops_lost):
     in_window = np.zeros(len(spans), bool)
     in_window[windows.question_of[is_whole]] = True
     reasons = np.array(reasons, object)
-    reasons[(spans[:, 0] >= 0) & ~in_window] = answer_spans.IN_NO_WINDOW
+    reasons[(spans[:, 0] >= 0) & ~in_window] = "whole in no window"
     is_lost = reasons != np.array(None)
     kept = ~(is_lost & drops_lost)[windows.question_of]
     return (

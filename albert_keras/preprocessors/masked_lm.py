@@ -97,10 +97,7 @@ def _swap_half(arrays, first, second):
     """Swaps half of the pairs at random; returns the segments, and int32 labels."""
     if arrays is np:
         y = np.random.randint(0, 2, len(first), np.int32)
-        rows = zip(y, first, second, strict=True)
-        pairs = [(b, a) if is_swapped else (a, b) for is_swapped, a, b in rows]
-        return tuple(list(column) for column in zip(*pairs, strict=True)), y
-    y = arrays.random.uniform(arrays.shape(first), 0, 2, arrays.int32)
-    is_swapped = y == 1
-    swapped = arrays.where(is_swapped, second, first)
-    return (swapped, arrays.where(is_swapped, first, second)), y
+    else:
+        y = arrays.random.uniform(arrays.shape(first), 0, 2, arrays.int32)
+    x = arrays.where(y == 1, second, first), arrays.where(y == 1, first, second)
+    return (tuple(column.tolist() for column in x) if arrays is np else x), y

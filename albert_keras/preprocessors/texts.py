@@ -31,11 +31,6 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
-    if len({len(column) for column in texts}) > 1:
-        raise ValueError(
-            "There must be as many second texts as first texts. "
-            f"Received: {len(first)} first texts and {len(second)} second texts."
-        )
     room = packing.room_in(sequence_length, len(texts))
     segments = [packing.whole_texts(*encoder.encode_ragged(column)) for column in texts]
     if truncation == "head" or len(texts) == 2:

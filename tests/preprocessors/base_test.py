@@ -68,6 +68,7 @@ def test_tokenizers_that_pad_are_taken_as_by_keras_hub(tokenizer):
 HUB = (
     keras_hub.models.TextClassifierPreprocessor,
     keras_hub.models.MaskedLMPreprocessor,
+    keras_hub.models.TextEmbedderPreprocessor,
     keras_hub.tokenizers.Tokenizer,
 )
 

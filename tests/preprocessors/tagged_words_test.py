@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
-from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
+from albert_keras.preprocessors.tagged_words import align_tags, gather_words
 from albert_keras.tokenizers import WordPieceEncoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -14,14 +14,6 @@ PIECES += ["我", "爱", "北", "京", "play", "##ing", "!"]
 @pytest.fixture(scope="module")
 def encoder():
     return WordPieceEncoder(PIECES, lowercase=True)
-
-
-def test_words_of_scripts_with_and_without_spaces():
-    words = [*"我爱北京，20年。", "Ann", "'s", "!"]
-    assert words_of("我爱北京，20年。 Ann's  !") == words
-    assert words_of("さくら\u3000カフェ 𠀀é") == [*"さくらカフェ𠀀é"]
-    assert words_of("안녕 하세요 été") == ["안녕", "하세요", "été"]
-    assert words_of(["北京", "a b"]) == ["北京", "a b"]
 
 
 @pytest.mark.parametrize("sequence_length", [3, 7, 12, 200])
@@ -100,16 +92,13 @@ def test_words_without_tokens(preprocessor):
     assert np.count_nonzero(ids[[0, 3]]) == 4
 
 
-def test_a_sentence_without_words_is_an_error(preprocessor):
-    with pytest.raises(ValueError, match="must have a word. Received: '  '"):
-        preprocessor(["a word", "  "])
-
-
 def test_each_word_must_have_a_tag(preprocessor):
     for sentence in (["Ann", "left"], "Ann left"):
         for tags in ([1, 0, 0], [1]):
             error = f"2 words and {len(tags)} tags in row 1"
             with pytest.raises(ValueError, match=error):
                 preprocessor.columns([*SENTENCES[1:2], sentence], [[3], tags])
+    with pytest.raises(ValueError, match="must have a word. Received: '  '"):
+        preprocessor(["a word", "  "])
     with pytest.raises(ValueError, match="str or a list of words. Received: {'tokens'"):
         preprocessor([{"tokens": ["Ann"]}])

@@ -4,11 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from albert_keras import sample
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-from albert_keras.preprocessors.segment_packer import SegmentPacker
 from albert_keras.preprocessors.texts import pack_texts, split_texts
 from albert_keras.tokenizers import WordPieceEncoder
 
@@ -36,15 +34,6 @@ def sequences(examples):
     """The token ids of each sequence, as lists."""
     ends = examples.offsets[1:-1]
     return [x.tolist() for x in np.split(examples.token_arrays["token_ids"], ends)]
-
-
-def test_pair_by_hand(letters):
-    (received,) = sequences(pack_texts(letters, ["a b"], ["c"], sequence_length=9))
-    assert received == [CLS, 5, 6, SEP, 7, SEP]
-    examples = pack_texts(letters, ["a b c d e"], ["u v w x y z"], sequence_length=8)
-    # Of five tokens the first text has three.
-    assert sequences(examples) == [[CLS, 5, 6, 7, SEP, 25, 26, SEP]]
-    assert examples.token_arrays["segment_ids"].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -100,28 +89,8 @@ def test_errors_of_packing(letters):
         pack_texts(letters, ["a"], ["b"], sequence_length=3)
     with pytest.raises(ValueError, match="sequence_length=2, 2 of them special"):
         split_texts(letters, ["a"], sequence_length=2)
-    with pytest.raises(ValueError, match="2 first texts and 1 second texts"):
-        pack_texts(letters, ["a", "b"], ["c"], sequence_length=9)
     with pytest.raises(TypeError, match="must be a list. Received: texts=.ab."):
         pack_texts(letters, "ab", sequence_length=9)
-
-
-# === Rows of one length from lists and tensors of token ids ===
-
-
-def test_lists_and_tensors_give_the_same_rows(tokenizer):
-    packer = SegmentPacker(tokenizer, 9)
-    segments = ([[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8])
-    from_lists = packer(segments)
-    from_tensors = packer(tuple(tf.ragged.constant(rows) for rows in segments))
-    for ids, expected in zip(from_tensors, from_lists, strict=True):
-        assert tf.is_tensor(expected)
-        assert np.array_equal(ids, expected)
-    three = packer((*segments, segments[0]))[1].numpy()
-    assert three[0].tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 2]
-    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
-    one = packer(tuple(rows[0] for rows in segments))[0]
-    assert one.numpy().tolist()[:6] == [cls, 11, 12, sep, 21, sep]
 
 
 def test_pairs_are_columns_or_rows(tokenizer):

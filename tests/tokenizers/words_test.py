@@ -22,7 +22,7 @@ from albert_keras.tokenizers.words import (
         "$ 1,000.50 at 10:30 a.m. -- in the U.S. ... he said",
         "the U.S.-led AT&T and a mother-in-law , ann@example.com !",
         "e\u0301te\u0301 _x_ 한국은 1 % ( a / b )",
-        "住 在 N Y 。 etc .",
+        "住 在 N Y 。 etc . さ く ら カ フ ェ",
     ],
 )
 def test_punctuation_is_apart_as_in_the_rows_of_conll(words):
