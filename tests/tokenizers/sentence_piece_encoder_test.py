@@ -8,10 +8,7 @@ import tensorflow as tf
 from albert_keras.tokenizers import AlbertTokenizer, load_tokenizer, preprocess_text
 from albert_keras.tokenizers.sentence_piece_encoder import FEWEST_FOR_THREADS
 from tests import plain_pretraining_data as plain
-from tests.tokenizers.single_texts import (
-    assert_ragged_equals_single_texts,
-    assert_spans_equal_single_texts,
-)
+from tests.tokenizers.single_texts import assert_ragged_equals_single_texts
 from tests.tokenizers.vocabularies import ENGLISH, GERMAN
 
 
@@ -47,7 +44,6 @@ def test_ids_equal_the_reference(model, texts):
 def test_ragged_equals_single_texts(shared, texts_of_words, vocabulary, options):
     encoder = AlbertTokenizer(shared / vocabulary, **options).encoder
     assert_ragged_equals_single_texts(encoder, texts_of_words)
-    assert_spans_equal_single_texts(encoder, texts_of_words[::11])
 
 
 def test_many_texts_at_once_equal_single_ones():
@@ -60,16 +56,6 @@ def test_many_texts_at_once_equal_single_ones():
     assert sum(map(len, rows * 2)) > FEWEST_FOR_THREADS
     assert decoded == [encoder.decode_batch([row])[0] for row in rows] * 2
     assert encoder.decode_batch([]) == []
-
-
-def test_near_ties_are_decided_in_the_whole_text(english):
-    """SentencePiece adds float32 scores: far into a text a word's pieces may differ."""
-    text = " ".join(["the overruling"] * 40)
-    (ids,) = english.encode_batch([text])
-    pieces = [english.id_to_token(index) for index in ids]
-    together = {" ".join(pieces[n + 1 : n + 4]) for n in range(0, len(pieces), 4)}
-    assert together == {"▁over rul ing", "▁over ru ling"}
-    assert_ragged_equals_single_texts(english, ["the overruling", text, "a word", text])
 
 
 def test_googles_own_output(shared):
@@ -106,22 +92,6 @@ def unmasked_ids_and_boundaries(record):
     masked = np.array(features["masked_lm_weights"].float_list.value) > 0
     ids[positions[masked]] = originals[masked]
     return ids[: length.sum()], boundaries[: length.sum()]
-
-
-@pytest.mark.parametrize(
-    ("text", "ids"),
-    [
-        (
-            "I was born in 92000, and this is false.",
-            [31, 23, 386, 19, 561, 3050, 15, 17, 48, 25, 4997, 9],
-        ),
-        ("this is a test", [48, 25, 21, 1289]),
-        ("", []),
-        (" \t ", []),
-    ],
-)
-def test_golden_ids(english, text, ids):
-    assert english.encode_batch([text]) == [ids]
 
 
 def test_digit_comma_rule_strips_the_new_marker(shared):

@@ -9,11 +9,6 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.normalization import is_assigned, points_where
-from albert_keras.tokenizers.sentence_piece_model import (
-    load_processor,
-    with_mask_for_text,
-    with_preprocessing,
-)
 from tests.tokenizers.vocabularies import ENGLISH, GERMAN
 
 
@@ -93,30 +88,6 @@ def test_missing_file():
 def test_not_a_model(proto):
     with pytest.raises(ValueError, match=f"Received: {len(proto)} bytes"):
         AlbertTokenizer(proto)
-
-
-def test_changed_models_keep_all_other_fields(shared):
-    """The message class knows four fields of the format; the others pass through."""
-    proto = (shared / ENGLISH).read_bytes()
-    changed = [
-        with_mask_for_text(proto),
-        with_preprocessing(
-            proto, (), lowercase=True, strip_accents=True, huggingface_quotes=False
-        ),
-    ]
-    original = load_processor(proto)
-    ids = list(range(len(original)))
-    for processor in map(load_processor, changed):
-        assert processor.GetScore(ids[5:]) == original.GetScore(ids[5:])
-        for is_kind in ("IsControl", "IsUnknown", "IsUnused", "IsByte"):
-            kinds, expected = (
-                [getattr(p, is_kind)(index) for index in ids if index != 4]
-                for p in (processor, original)
-            )
-            assert kinds == expected
-        assert processor.Normalize("  a   b ") == "▁a▁b"
-    mask, original_mask = (p.IdToPiece(4) for p in map(load_processor, changed))
-    assert (mask, original_mask) == ("▁\ufdd0", "[MASK]")
 
 
 def test_models_without_negative_scores_read_masks():

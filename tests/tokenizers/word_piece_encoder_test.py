@@ -11,10 +11,7 @@ import pytest
 from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 from albert_keras.tokenizers.word_splitting import WordRules, split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
-from tests.tokenizers.single_texts import (
-    assert_ragged_equals_single_texts,
-    assert_spans_equal_single_texts,
-)
+from tests.tokenizers.single_texts import assert_ragged_equals_single_texts
 from tests.tokenizers.vocabularies import CHINESE, TOKENS
 
 
@@ -53,27 +50,6 @@ def test_ids_equal_google(chinese, texts):
 def test_ragged_equals_single_texts(chinese, texts_of_words, lowercase):
     encoder = WordPieceEncoder(chinese.get_vocabulary(), lowercase=lowercase)
     assert_ragged_equals_single_texts(encoder, texts_of_words)
-    assert_spans_equal_single_texts(encoder, texts_of_words[::11])
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("Plays, PLAYING!", ["play", "##s", "[UNK]", "play", "##ing", "!"]),
-        ("play\x01ing\u200d好好", ["play", "##ing", "好", "好"]),
-        ("pl\u0301ay\u3000好", ["play", "好"]),
-        ("played", ["[UNK]"]),
-        ("[MASK]", ["[UNK]", "[UNK]", "[UNK]"]),
-    ],
-)
-def test_small_vocabulary(small, text, tokens):
-    (ids,) = small.encode_batch([text])
-    assert [small.id_to_token(i) for i in ids] == tokens
-
-
-def test_keeping_case_and_accents():
-    encoder = WordPieceEncoder([*TOKENS, "É"], lowercase=False)
-    assert encoder.encode_batch(["É é"]) == [[10, 1]]
 
 
 def test_long_words_take_little_time(chinese):
