@@ -71,7 +71,7 @@ def read_tokenizer_files(file):
         options of the tokenizer's class, a dict; and the added tokens, str by id.
 
     Raises:
-        ValueError: If a file is damaged, or states a class, rule or option unknown here.
+        ValueError: If a file is damaged, states an unknown class, or has other rules.
     """
     if is_tokenizer_file(file):
         vocabulary, options, added = _read_tokenizer_json(file)
@@ -166,7 +166,7 @@ def _read_options(folder, of_pieces):
         Tuple of arguments of the class here, a dict, and the added tokens, str by id.
 
     Raises:
-        ValueError: If the files state a class or option unknown here.
+        ValueError: If the files state an unknown class, or options that are not bool.
     """
     file = folder / CONFIG_FILE
     stated, config = _read_if_there(file), _read_if_there(folder / "config.json")

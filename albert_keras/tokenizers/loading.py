@@ -73,7 +73,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     Raises:
         FileNotFoundError: If there is no vocabulary.
-        ValueError: If the files are damaged, or a class or rule is not known.
+        ValueError: If the files are damaged, or a class or the rules are not known.
 
     Example:
 

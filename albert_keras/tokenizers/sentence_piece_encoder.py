@@ -43,7 +43,9 @@ class SentencePieceEncoder(Encoder):
         self.mask_in_text = mask_in_text
         self.running_proto = proto
         if split_digit_comma:
-            self.running_proto = sentence_piece_model.with_split_digit_commas(proto)
+            self.running_proto = sentence_piece_model.with_split_digit_commas(
+                proto, pieces
+            )
         if mask_in_text:
             self.running_proto = sentence_piece_model.with_mask_for_text(
                 self.running_proto
