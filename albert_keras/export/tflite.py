@@ -49,10 +49,10 @@ def export_tflite(
 
     With `tokenizer` the signature takes the strings `text`, padded to the longest row of
     the batch, and the file needs the two custom operations of tensorflow-text. Token ids
-    are the tokenizer's, except for bytes that are not UTF-8, each of which is an unknown
-    character. A model with segments also has the signature `serve_pairs`, of `text` and
-    `text_pair`. Models of masked words, multiple choice, tagging and questions take ids
-    only.
+    are the tokenizer's, with two exceptions: text with a Greek final sigma, and bytes
+    that are not UTF-8, each of which is an unknown character. A model with segments also
+    has the signature `serve_pairs`, of `text` and `text_pair`. Models of masked words,
+    multiple choice, tagging and questions take ids only.
 
     Outputs have the names of `export_saved_model`. `load_exported` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token

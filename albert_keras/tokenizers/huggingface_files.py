@@ -51,6 +51,31 @@ _OPTIONS = (
     },
     {"do_lower_case": "lowercase", "keep_accents": "strip_accents"},
 )
+# Options of transformers that must have their default, the only value here.
+_FIXED_OPTIONS = {
+    "add_prefix_space": True,
+    "do_basic_tokenize": True,
+    "never_split": [],
+    "remove_space": True,
+    "sp_model_kwargs": {},
+}
+# The steps before a model, with the values that the tokenizers here have. Both schemes of
+# `Metaspace` are the same after the split at white space.
+_STEPS = {
+    "WordPiece": {"BertNormalizer": {"clean_text": [True]}, "BertPreTokenizer": {}},
+    "Unigram": {
+        **dict.fromkeys(("Lowercase", "NFKD", "Precompiled", "Strip"), {}),
+        **dict.fromkeys(("StripAccents", "WhitespaceSplit"), {}),
+        "Metaspace": {
+            "replacement": [WORD_MARKER],
+            "prepend_scheme": ["always", "first"],
+        },
+        "Replace": {
+            "pattern": [{"Regex": " {2,}"}, *({"String": quotes} for quotes in QUOTES)],
+            "content": [" ", '"'],
+        },
+    },
+}
 _REMEDY = "Pass another `tokenizer`, or ids instead of text."
 
 
@@ -102,10 +127,14 @@ def _read_tokenizer_json(file):
             f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
             f"Received: '{file}': {str(error)[:200]}"
         ) from error
-    model, added = (
-        json.loads(theirs.to_str())["model"],
-        theirs.get_added_tokens_decoder(),
-    )
+    content, added = json.loads(theirs.to_str()), theirs.get_added_tokens_decoder()
+    model = content["model"]
+    steps = [*_steps_of(content["normalizer"]), *_steps_of(content["pre_tokenizer"])]
+    known = _STEPS.get(model["type"], {})
+    unlike = [step for step in steps if not _is_known(step, known)]
+    names = {step["type"] for step in steps}
+    if unlike or ("NFKD" in names) != ("StripAccents" in names):
+        raise _unlike(file, ", ".join(map(shown, unlike or sorted(names))))
     # Without added tokens.
     plain = tokenizers.Tokenizer(theirs.model)
     plain.normalizer, plain.pre_tokenizer = theirs.normalizer, theirs.pre_tokenizer
@@ -125,12 +154,27 @@ def _read_tokenizer_json(file):
     else:
         encoder = None
     if encoder is None or encoder.encode_batch([_PROBE])[0] != plain.encode(_PROBE).ids:
-        raise ValueError(
-            f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
-            f"Received: '{file}' with {model['type']} and other ids of {_PROBE!r}. "
-            f"{_REMEDY}"
-        )
+        raise _unlike(file, f"{model['type']} and other ids of {_PROBE!r}")
     return vocabulary, options, {index: token.content for index, token in added.items()}
+
+
+def _unlike(file, received):
+    return ValueError(
+        f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
+        f"Received: '{file}' with {received}. {_REMEDY}"
+    )
+
+
+def _steps_of(part):
+    """Yields the steps of a normalizer or pre-tokenizer, dicts."""
+    inner = part and (part.get("normalizers") or part.get("pretokenizers"))
+    for step in inner or [part] * bool(part):
+        yield from _steps_of(step) if inner else [step]
+
+
+def _is_known(step, known):
+    values = known.get(step["type"], {"type": ()})
+    return all(step[key] in allowed for key, allowed in values.items())
 
 
 def _read_unigram(theirs, model):
@@ -176,6 +220,12 @@ def _read_options(folder, of_pieces):
             f"The class of a tokenizer must be one of {', '.join(_CLASSES)}. "
             f"Received: tokenizer_class={shown(name)} in '{folder}'. {_REMEDY}"
         )
+    for key, only in _FIXED_OPTIONS.items():
+        if stated.get(key, only) not in (only, None):
+            raise ValueError(
+                f"`{key}` must be {only!r}, as in the tokenizers of ALBERT. "
+                f"Received: {key}={shown(stated[key])} in '{file}'. {_REMEDY}"
+            )
     names = _OPTIONS[of_pieces]
     flags = {key: stated[key] for key in names if stated.get(key) is not None}
     check_json(flags, {str: bool}, file)

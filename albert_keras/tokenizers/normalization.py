@@ -73,6 +73,36 @@ def code_points(predicate):
 _DOUBLED_QUOTES = re.compile(r"``|''")
 
 
+def _lower_sigma_after(text):
+    return (text + "Σ").lower()[-1]
+
+
+def _is_cased(character):
+    return _lower_sigma_after(character) == "ς"
+
+
+def _is_inside_words(character):
+    return _lower_sigma_after("a" + character) == "ς"
+
+
+def _is_ignored(character):
+    return _is_inside_words(character) and not _is_cased(character)
+
+
+@functools.cache
+def final_sigma_pattern():
+    """Returns a pattern of a capital sigma at the end of a word, for Python and RE2.
+
+    The rule is that of `str.lower`. `FINAL_SIGMA` replaces the pattern.
+    """
+    cased, ignored = code_points(_is_cased), code_points(_is_ignored)
+    outside = f"[^{code_points(_is_inside_words)[1:]}"
+    return f"({cased}{ignored}*)Σ({ignored}*(?:{outside}|$))"
+
+
+FINAL_SIGMA = r"\1ς\2"
+
+
 class CharacterTable(dict):
     """Maps code points to a function of their characters, computed at the first use.
 

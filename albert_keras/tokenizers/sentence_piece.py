@@ -112,14 +112,23 @@ class AlbertTokenizer(EncoderTokenizer):
         encoder = self.encoder
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         locator = tf_text.SentencepieceTokenizer(encoder.fused_proto())
-        pieces, *spans = locator.tokenize_with_offsets(strings)
+        pieces, *spans = locator.tokenize_with_offsets(self._with_final_sigmas(strings))
         starts, ends = locate_pieces(strings, pieces, spans, encoder)
         pieces = pieces.with_row_splits_dtype("int64")
         return pieces, pieces.with_values(starts), pieces.with_values(ends)
 
     def _tokenize_vector(self, strings):
-        ids = self._get_graph_tokenizer()().tokenize(strings)
+        ids = self._get_graph_tokenizer()().tokenize(self._with_final_sigmas(strings))
         return ids.with_row_splits_dtype("int64")
+
+    def _with_final_sigmas(self, strings):
+        """Lower-cases the sigmas that depend on their neighbors."""
+        import tensorflow as tf
+
+        if not self.encoder.preprocessing["lowercase"]:
+            return strings
+        pattern = normalization.final_sigma_pattern()
+        return tf.strings.regex_replace(strings, pattern, normalization.FINAL_SIGMA)
 
     def _build_graph_tokenizer(self):
         """Returns a function that gives TensorFlow's tokenizer.

@@ -1,6 +1,7 @@
 """SentencePiece encoder in plain Python."""
 
 import functools
+import re
 
 import numpy as np
 
@@ -26,7 +27,6 @@ _WORD_CHARACTERS = _WORD_START_MARKS | frozenset("abcdefghijklmnopqrstuvwxyz")
 class SentencePieceEncoder(Encoder):
     """Encodes text as the SentencePiece ids of the original ALBERT code.
 
-    A capital sigma becomes a plain one also at the end of a word, as in transformers.
     `proto` is the bytes of a model; the options are those of `AlbertTokenizer`.
     """
 
@@ -53,9 +53,17 @@ class SentencePieceEncoder(Encoder):
         self._processor = sentence_piece_model.load_processor(self.running_proto)
 
     def tokenize_with_offsets(self, text):
-        encoded = self._locator.EncodeAsOffsetMapping(text)
-        offsets, invisible = [], sentence_piece_model.invisible_characters(self.proto)
+        located = text
+        if "Σ" in text and self.preprocessing["lowercase"]:
+            pattern = normalization.final_sigma_pattern()
+            located = re.sub(pattern, normalization.FINAL_SIGMA, text)
+        encoded = self._locator.EncodeAsOffsetMapping(located)
+        invisible = sentence_piece_model.invisible_characters(self.proto)
+        offsets, previous_end = [], 0
         for piece, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
+            if found := self.found_lengths[piece]:
+                start, end = end, end + found
+            start, previous_end = max(start, previous_end), end
             start, end = _trim(text, start, end, invisible)
             if start == end and piece != self.marker_id:
                 end += 1  # Several pieces of one character.
@@ -78,6 +86,15 @@ class SentencePieceEncoder(Encoder):
         """A processor that locates pieces in text before preprocessing."""
         return sentence_piece_model.load_processor(self.fused_proto())
 
+    @functools.cached_property
+    def found_lengths(self):
+        """The characters of each added token that is found anywhere, 0 of other pieces.
+
+        SentencePiece ends these tokens where they start, and counts their characters to
+        the next token.
+        """
+        return sentence_piece_model.found_lengths(self.running_proto)
+
     @property
     def marker_id(self):
         """The id of the piece that is a marker alone, without characters, or -1."""
@@ -96,7 +113,8 @@ class SentencePieceEncoder(Encoder):
     def fused_proto(self):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
-        The model gives the ids of `encode_batch`.
+        The model gives the ids of `encode_batch`, except for text with a Greek final
+        sigma.
         """
         replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
@@ -107,9 +125,6 @@ class SentencePieceEncoder(Encoder):
         options = tuple(self.preprocessing.values())  # As keywords they are slower.
         if self.mask_in_text:
             texts = (text.replace(MASK, f" {MASK_CHARACTER}") for text in texts)
-        if self.preprocessing["lowercase"]:
-            # As in the graph: a small sigma at the end of a word would depend on others.
-            texts = (text.replace("Σ", "σ") for text in texts)
         prepared = [normalization.preprocess_text(text, *options) for text in texts]
         return join_rows(_call_with_each(self._processor.Encode, prepared))
 

@@ -92,6 +92,12 @@ def with_mask_for_text(proto):
     if the model is of unigram or BPE, with markers before words.
     """
     model = parse_model(proto)
+    trainer = model.trainer_spec
+    if trainer.model_type > _BPE or trainer.treat_whitespace_as_suffix:
+        raise ValueError(
+            "To find [MASK] in text, a model must be of unigram or BPE, with markers "
+            "before words. Received: another one. Pass ids instead of text."
+        )
     for piece in model.pieces:
         if piece.piece == MASK:
             piece.Clear()
@@ -126,6 +132,14 @@ def with_words(proto, words):
     return _with_character_rules(model, rules).SerializeToString()
 
 
+def found_lengths(proto):
+    """Returns for each piece the characters of a word of `with_words`, or 0; a list."""
+    rules = _character_rules(proto)
+    pieces = [piece.piece for piece in parse_model(proto).pieces]
+    words = [p.replace(WORD_MARKER, " ").removeprefix(" ") for p in pieces]
+    return [len(w) if rules.get(w) == f" {w} " else 0 for w in words]
+
+
 def _word_score(model):
     # The highest score of an ordinary piece; pieces of other types have none. Not higher,
     # because SentencePiece derives the scores of user-defined pieces from the maximum.
@@ -156,7 +170,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
 
     Such a model runs in graphs, also of TFLite, which has neither regular expressions nor
     NFKD, and locates its pieces in the text before preprocessing. The character map
-    inside the model has no context, so that a capital sigma becomes a plain one.
+    inside the model has no context, so a Greek final sigma becomes a plain one.
     `replacements`, a tuple of pairs, are further rules, which have priority.
     """
     model, normalizer = parse_model(proto), _character_normalizer(proto)
@@ -226,7 +240,7 @@ def _character_rules(proto):
 
 
 # Values of `ModelType` and of a piece's `Type`.
-_UNIGRAM = 1
+_UNIGRAM, _BPE = 1, 2
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
 # The fields of google/sentencepiece `src/sentencepiece_model.proto` used here: message,

@@ -122,6 +122,9 @@ def locate_pieces(strings, pieces, spans, encoder):
         )
         for span in spans
     )
+    found = tf.gather(tf.constant(encoder.found_lengths, tf.int64), pieces)
+    starts, ends = tf.where(found > 0, ends, starts), ends + found
+    starts = tf.maximum(starts, tf.concat([[0], ends[:-1]], axis=0)[: tf.size(ends)])
     # White space and other invisible characters at both ends.
     points = np.array([*map(ord, invisible_characters(encoder.proto))], np.int32)
     visible = tf.where(~are_among(points, characters.values))[:, 0]
