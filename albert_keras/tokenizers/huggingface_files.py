@@ -64,8 +64,8 @@ _FIXED_OPTIONS = {
 _STEPS = {
     "WordPiece": {"BertNormalizer": {"clean_text": [True]}, "BertPreTokenizer": {}},
     "Unigram": {
-        **dict.fromkeys(("Lowercase", "NFKD", "Precompiled", "Strip"), {}),
-        **dict.fromkeys(("StripAccents", "WhitespaceSplit"), {}),
+        **{name: {} for name in ("Lowercase", "NFKD", "Precompiled", "Strip")},
+        **{name: {} for name in ("StripAccents", "WhitespaceSplit")},
         "Metaspace": {
             "replacement": [WORD_MARKER],
             "prepend_scheme": ["always", "first"],
@@ -130,7 +130,9 @@ def _read_tokenizer_json(file):
     content, added = json.loads(theirs.to_str()), theirs.get_added_tokens_decoder()
     model = content["model"]
     steps = [*_steps_of(content["normalizer"]), *_steps_of(content["pre_tokenizer"])]
-    known = _STEPS.get(model["type"], {})
+    if model["type"] not in _STEPS:
+        raise _unlike(file, model["type"])
+    known = _STEPS[model["type"]]
     unlike = [step for step in steps if not _is_known(step, known)]
     names = {step["type"] for step in steps}
     if unlike or ("NFKD" in names) != ("StripAccents" in names):
@@ -147,13 +149,11 @@ def _read_tokenizer_json(file):
         vocabulary = sorted(model["vocab"], key=model["vocab"].get)
         options["split_chinese"] = normalize("中") != "中"
         encoder = WordPieceEncoder(vocabulary, **options)
-    elif isinstance(theirs.model, tokenizers.models.Unigram):
+    else:
         vocabulary, options["split_digit_comma"] = _read_unigram(theirs, model)
         options["huggingface_quotes"] = normalize(QUOTES[0]) == '"'
         encoder = SentencePieceEncoder(vocabulary, **options, mask_in_text=False)
-    else:
-        encoder = None
-    if encoder is None or encoder.encode_batch([_PROBE])[0] != plain.encode(_PROBE).ids:
+    if encoder.encode_batch([_PROBE])[0] != plain.encode(_PROBE).ids:
         raise _unlike(file, f"{model['type']} and other ids of {_PROBE!r}")
     return vocabulary, options, {index: token.content for index, token in added.items()}
 
