@@ -151,6 +151,12 @@ def _read_tokenizer_json(file):
         encoder = WordPieceEncoder(vocabulary, **options)
     else:
         vocabulary, options["split_digit_comma"] = _read_unigram(theirs, model)
+        beside = file.with_name("spiece.model")
+        if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(
+            vocabulary
+        ):
+            # It has the types of the pieces, which `tokenizer.json` lacks.
+            vocabulary = beside.read_bytes()
         options["huggingface_quotes"] = normalize(QUOTES[0]) == '"'
         encoder = SentencePieceEncoder(vocabulary, **options, mask_in_text=False)
     if encoder.encode_batch([_PROBE])[0] != plain.encode(_PROBE).ids:
@@ -163,6 +169,11 @@ def _unlike(file, received):
         f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
         f"Received: '{file}' with {received}. {_REMEDY}"
     )
+
+
+def _pieces_of(proto):
+    processor = load_processor(proto)
+    return processor.IdToPiece([*range(len(processor))])
 
 
 def _steps_of(part):
