@@ -8,6 +8,7 @@ prefix of names.
 
 import contextlib
 import glob
+import io
 import os
 import pathlib
 import shutil
@@ -62,8 +63,11 @@ def find_addresses(pattern):
 
 def open_file(path):
     """Opens a file for reading bytes."""
-    # In an object store it is the size of a request.
-    return to_path(path).open("rb", buffering=2**21)
+    path = to_path(path)
+    if not is_address(path):
+        return open(path, "rb", buffering=2**20)
+    # The buffer is the size of a request. Files of fsspec have no `readline(size)`.
+    return io.BufferedReader(path.open("rb", cache_type="none"), 2**21)
 
 
 def read_range(path, begin, end):
