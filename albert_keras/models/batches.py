@@ -162,7 +162,17 @@ def split_rows(data, validation_split):
 def _columns(data):
     """Returns rows as columns: lists of `x`, and arrays of labels and weights."""
     x, *others = data
-    return as_lists(x), *(map_columns(_as_array, column) for column in others)
+    x = as_lists(x)
+    map_columns(_check_texts, x)
+    return x, *(map_columns(_as_array, column) for column in others)
+
+
+def _check_texts(rows):
+    for row, text in enumerate(rows if isinstance(rows, list) else ()):
+        if isinstance(text, float | None):
+            raise ValueError(
+                f"Rows must have a text. Received: {text} in row {row}. Leave it out."
+            )
 
 
 def _as_array(column):
@@ -182,12 +192,6 @@ def _as_array(column):
 def _number_of_rows(columns):
     leaves = []
     map_columns(leaves.append, columns)
-    for leaf in leaves:
-        for row, text in enumerate(leaf if isinstance(leaf, list) else ()):
-            if isinstance(text, float | None):
-                raise ValueError(
-                    f"Rows must have a text. Received: {text} in row {row}. Leave it out."
-                )
     # A single text or number has no rows.
     numbers = {
         len(leaf) if isinstance(leaf, list) or np.ndim(leaf) else 0 for leaf in leaves

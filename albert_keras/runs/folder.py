@@ -22,7 +22,7 @@ CHANGEABLE = {
     *("num_steps", "steps_per_evaluation", "steps_per_checkpoint", "data", "text"),
     *("steps_per_execution", "micro_batches", "strategy", "jit_compile", "train"),
     *("workers", "runner", "runner_option", "validation", "validation_data"),
-    *("keep", "patience", "collapse_guard"),
+    *("keep", "patience", "restarts", "collapse_guard"),
 }
 
 
@@ -79,7 +79,8 @@ class RunFolder:
 
         A run that ended before its first checkpoint may start with other options.
         """
-        has_begun = (self.path / "model").is_dir() or self._checkpoints().files()
+        has_model = (self.path / "model").is_dir() or any(self.path.glob("collapsed-*"))
+        has_begun = has_model or self._checkpoints().files()
         return describe_run(self.path) if has_begun else {}
 
     def write(self, config, **facts):

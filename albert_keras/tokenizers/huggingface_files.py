@@ -36,7 +36,7 @@ DIGIT_COMMA_PENALTY = 100
 QUOTES = ("``", "''")
 
 # Text whose ids show whether the rules of a file are those of the tokenizers here.
-_PROBE = "É 中a, b 12,3"
+_PROBE = "É 中a, b 12,3 ``c''"
 _BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 _CLASSES = (
     *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),

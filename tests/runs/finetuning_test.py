@@ -139,6 +139,9 @@ def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, 
     assert "constant answer" in restart["reason"]
     assert (run / "collapsed-1" / "log.jsonl").exists()
     assert (run / "log.jsonl").exists()
+    # The command again continues after that restart, and fails at the same guard.
+    assert "more than a constant answer" in fail(*words, "--restarts", 0)
+    assert json.loads((run / "run.json").read_text())["restarts"] == [restart]
 
 
 @pytest.mark.slow
