@@ -136,4 +136,6 @@ def as_line(row):
             greatest = np.max([*scores.values()] if is_by_label else scores)
             cells.append(f"{greatest:.4f}")
             break
-    return "\t".join([*cells, *(row[n] for n in ("text", "text_pair") if n in row)])
+    cells += [row[name] for name in ("text", "text_pair") if name in row]
+    # A text may have line breaks and tabs.
+    return "\t".join(" ".join(cell.split()) for cell in cells)

@@ -320,4 +320,4 @@ def test_entities_are_printed_with_their_places():
     row = {"text": "(Ann)", "label": "(/O Ann/B-PER )/O", "entities": [entity, entity]}
     assert as_line(row) == "Ann PER[1:4] 0.26, Ann PER[1:4] 0.26\t(Ann)"
     assert as_line({"text": "so", "label": "so/O", "entities": []}) == "\tso"
-    assert as_line({"text": "so", "label": "so/ADV"}) == "so/ADV\tso"
+    assert as_line({"text": "so\n\tit", "label": "so/ADV"}) == "so/ADV\tso it"
