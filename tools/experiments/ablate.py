@@ -5,7 +5,7 @@ Each arm is a pretraining run with several seeds, on one core each. In all arms 
 weights of the same shape and the order of the documents are the same, and so are the
 batches, unless the arm is about rows. Steps are equal, or for an ablation of
 equal time as many as take equally long by measured core-seconds. With `--task`, all runs
-are fine-tuned too, with the same options. The folder gets
+are fine-tuned too, with default options. The folder gets
 `results.json`, `table.md` (mean difference from the base arm and its standard error,
 paired by seed, with the paper's own numbers) and `ablation.png`, which draws them.
 `albert-keras analyze compare` draws learning curves of the runs. Called again, the script
@@ -77,10 +77,9 @@ RECIPE = (
     "--recipe two_cores_long --learning-rate 0.002 --embedding-dim 128 "
     "--sentence-pairs sop --masking ngram"
 )
-# Of each run with `--task`.
+# Of each run with `--task`; the other options are the defaults.
 FINETUNING = shlex.split(
-    "--num-steps 600 --steps-per-evaluation 600 --batch-size 32 --sequence-length 64 "
-    "--learning-rate 1e-3 --no-collapse-guard"
+    "--num-steps 600 --steps-per-evaluation 600 --no-collapse-guard"
 )
 # Pairs that a probe is trained on, and measured on.
 NUM_TRAIN, NUM_HELD_OUT = 10_000, 2_000
@@ -155,6 +154,20 @@ GROWTH = ((0.4, 1), (0.2, 3), (0.15, 6))
 SHORT, LONG = f"{BATCH},sequence_length=32,masking=token", "batch_size=32"
 SHORT_GROWN = ((0.45, f"{SHORT},num_layers=1"), (0.18, f"{SHORT},num_layers=2"))
 RECIPE_PHASES = (*SHORT_GROWN, (0.18, SHORT), (0.19, LONG))
+# The same, for models whose layers start from one application, or from fewer than 12.
+SIZE_PHASES = ((0.4, f"{SHORT},num_layers=1"), (0.3, SHORT), (0.3, LONG))
+DEEP_PHASES = (
+    *((0.3, f"{SHORT},num_layers=1"), (0.35, f"{SHORT},num_layers=3")),
+    *((0.2, f"{LONG},num_layers=3"), (0.1, f"{LONG},num_layers=6"), (0.05, LONG)),
+)
+
+
+def size(hidden_dim, number, phases=SIZE_PHASES, more=""):
+    """Returns an arm of a hidden size and number of layers, with heads of 64 columns."""
+    options = f"--hidden-dim {hidden_dim} --num-heads {hidden_dim // 64}"
+    about = f"hidden size {hidden_dim}, {number} layers {more}"
+    return Arm(about.strip(), f"{options} --num-layers {number} {more}", phases=phases)
+
 
 ABLATIONS = {
     "embedding-size": Ablation(
@@ -205,6 +218,24 @@ ABLATIONS = {
             for size, paper in {64: 71.2, 128: 74.6, 256: 76.3, 384: 74.0}.items()
         },
         "table 12, hidden sizes 1024, 2048, 4096, 6144",
+    ),
+    "size": Ablation(
+        "hidden size and applications of the shared layer, for equal time",
+        "256 x 3",
+        {
+            "256 x 3": size(256, 3),
+            "256 x 12": size(256, 12, DEEP_PHASES),
+            "384 x 4": size(384, 4),
+            "512 x 3": size(512, 3),
+            "512 x 2": size(512, 2),
+            "768 x 1": size(768, 1, ((0.7, SHORT), (0.3, LONG))),
+            "256 x 4, not shared": size(
+                256, 4, ((0.7, SHORT), (0.3, LONG)), "--sharing none"
+            ),
+        },
+        equal="time",
+        options=f"{RECIPE} --precision mixed_bfloat16",
+        pairs=True,
     ),
     "dropout": Ablation(
         "dropout in pretraining",
@@ -272,7 +303,7 @@ MEASURES = {
     "sop_accuracy": Measure("orders right"),
     "probe_nsp": Measure("accuracy of a probe of next sentences"),
     "probe_sop": Measure("accuracy of a probe of sentence orders"),
-    "task_score": Measure("fine-tuned"),
+    **{name: Measure(name) for name in TASKS},
 }
 
 
@@ -312,7 +343,8 @@ def parse(argv):
     add("--seeds", type=int, default=3, help="runs of each arm")
     add("--budget", type=float, default=60, help="minutes of all runs together")
     add("--workers", type=int, default=usable_cores(), help="runs side by side")
-    add("--task", type=task_and_data, metavar="TASK=FOLDER", help="to fine-tune (none)")
+    task = {"type": task_and_data, "metavar": "TASK=FOLDER", "default": []}
+    add("--task", **task, action="append", help="to fine-tune: once for each (none)")
     add("--checkpoint", help="weights that all arms start from (default: random)")
     more = {"action": "append", "default": []}
     add("--pretrain-option", **more, help="of all arms, such as =--num-layers=2")
@@ -444,14 +476,12 @@ def measure(arguments, name, seed, run):
         figures |= {key: found[key] for key in ("sop_accuracy",) if key in found}
     if ablation.probes:
         figures |= probe(tokens, run, ablation.probes)
-    if arguments.task:
-        task, rows = arguments.task
+    for task, rows in arguments.task:
         words = ["finetune", "--task", task, "--data", rows, "--checkpoint", run]
         words += ["--run", f"{run}-{task}", "--seed", seed, *FINETUNING, "--json"]
         log = run.with_suffix(f".{task}.log")
         scores = json.loads(harness.run_on_one_core(words, log))
-        score = scores[scores["main_metric"]]
-        figures["task_score"] = score / TASKS[task].perfect_score
+        figures[task] = scores[scores["main_metric"]] / TASKS[task].perfect_score
     return figures
 
 
