@@ -26,8 +26,8 @@ from albert_keras.pretraining.pairs import (
     SentencePairs,
     draw_pairs,
 )
+from albert_keras.pretraining.segmentation import SEGMENTERS
 from albert_keras.tokenizers.packing import num_special_tokens
-from albert_keras.tokenizers.segmentation import SEGMENTERS
 
 # Number of examples that are masked together; they fit in the processor's cache.
 GROUP_EXAMPLES = 512

@@ -15,11 +15,11 @@ import numpy as np
 from albert_keras.pretraining import documents, report, token_store
 from albert_keras.pretraining.examples import PretrainingDataConfig, make_generator
 from albert_keras.pretraining.records import write_records
+from albert_keras.pretraining.segmentation import make_segmenter
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.system.storage import delete_folder
 from albert_keras.text.corpus import Corpus
 from albert_keras.tokenizers.ragged import offsets_of
-from albert_keras.tokenizers.segmentation import make_segmenter
 
 # Formats of prepared data: a token store, or its examples as TFRecords.
 DATA_FORMATS = ("store", "tfrecord")

@@ -24,12 +24,12 @@ from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import shard_path
 from albert_keras.pretraining.report import PretrainingDataReport
+from albert_keras.pretraining.segmentation import make_segmenter
 from albert_keras.pretraining.workers import TaskPool
 from albert_keras.system import files
 from albert_keras.system.fingerprints import first_change
 from albert_keras.system.storage import delete_folder, to_path
 from albert_keras.text.corpus import open_corpus
-from albert_keras.tokenizers.segmentation import make_segmenter
 
 # Default share of held-out documents, with about this number of tokens at most: enough to
 # measure a loss to about 0.05 nats, and fast to evaluate.

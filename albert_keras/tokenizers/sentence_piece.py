@@ -107,7 +107,7 @@ class AlbertTokenizer(EncoderTokenizer):
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        from albert_keras.tokenizers.tensor_characters import locate_pieces
+        from albert_keras.tokenizers.tensor_spans import locate_pieces
 
         encoder = self.encoder
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")

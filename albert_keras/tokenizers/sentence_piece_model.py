@@ -51,7 +51,7 @@ def peculiarities(proto):
     """
     model = parse_model(proto)
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
-    normalize = _character_normalizer(proto).Normalize
+    normalize = _character_normalizer(character_map(proto)).Normalize
     of_user = [piece.piece for piece in model.pieces if piece.type == USER_DEFINED]
     found = {
         "another kind than unigram": trainer.model_type != _UNIGRAM,
@@ -127,14 +127,14 @@ def with_words(proto, words):
             model.pieces.add()
         model.pieces[index].Clear()
         model.pieces[index].piece, model.pieces[index].score = piece, score
-    rules = _character_rules(proto)
-    rules |= {word: f" {word} " for word in words.values()}
+    rules = {word: f" {word} " for word in words.values()}
+    rules = _character_rules(character_map(proto)) | rules
     return _with_character_rules(model, rules).SerializeToString()
 
 
 def found_lengths(proto):
     """Returns for each piece the characters of a word of `with_words`, or 0; a list."""
-    rules = _character_rules(proto)
+    rules = _character_rules(character_map(proto))
     pieces = [piece.piece for piece in parse_model(proto).pieces]
     words = [p.replace(WORD_MARKER, " ").removeprefix(" ") for p in pieces]
     return [len(w) if rules.get(w) == f" {w} " else 0 for w in words]
@@ -173,32 +173,43 @@ def with_preprocessing(proto, replacements, **preprocessing):
     inside the model has no context, so a Greek final sigma becomes a plain one.
     `replacements`, a tuple of pairs, are further rules, which have priority.
     """
-    model, normalizer = parse_model(proto), _character_normalizer(proto)
+    model = parse_model(proto)
     # As preprocessing does. Without this, places would be those in the text after it.
     model.normalizer_spec.remove_extra_whitespaces = True
-    prepare = functools.partial(preprocess_text, **preprocessing)
     for piece in model.pieces:
         # Preprocessed text never has such a piece, but SentencePiece finds pieces of the
         # user before it normalizes text.
-        if piece.type == USER_DEFINED and prepare(piece.piece) != piece.piece:
+        text = piece.piece
+        if (
+            piece.type == USER_DEFINED
+            and preprocess_text(text, **preprocessing) != text
+        ):
             piece.type = NORMAL
+    rules = _rules_after_preprocessing(character_map(proto), **preprocessing)
+    if preprocessing["huggingface_quotes"]:
+        rules = rules | {"``": '"', "''": '"'}
+    rules = rules | dict(replacements)
+    return _with_character_rules(model, rules).SerializeToString()
+
+
+@functools.lru_cache(maxsize=2)
+def _rules_after_preprocessing(characters, **preprocessing):
+    """Returns the rules of preprocessing and then of a character map, a dict."""
+    prepare = functools.partial(preprocess_text, **preprocessing)
     rules = {}
-    for source, target in _character_rules(proto).items():
+    for source, target in _character_rules(characters).items():
         if prepare(source) == source:
             rules[source] = target
             for variant in (source.upper(), source.title()):
                 if prepare(variant) == source:
                     rules[variant] = target
-    for character in map(chr, points_where(is_assigned)[1:]):
-        image = " " if character.isspace() else prepare(character)
-        if image != character:
-            rules[character] = normalizer.Normalize(image)
+    assigned = map(chr, points_where(is_assigned)[1:])
+    images = {c: " " if c.isspace() else prepare(c) for c in assigned}
+    images = {c: image for c, image in images.items() if image != c}
+    normalized = _character_normalizer(characters).Normalize([*images.values()])
+    rules |= zip(images, normalized, strict=True)
     # Some characters, such as Hangul syllables, are decomposed and composed again.
-    rules = {source: target for source, target in rules.items() if source != target}
-    if preprocessing["huggingface_quotes"]:
-        rules |= {"``": '"', "''": '"'}
-    rules |= dict(replacements)
-    return _with_character_rules(model, rules).SerializeToString()
+    return {source: target for source, target in rules.items() if source != target}
 
 
 def _with_character_rules(model, rules):
@@ -219,24 +230,27 @@ def character_map(proto):
 def invisible_characters(proto):
     """Returns the characters that a model normalizes to a space or to nothing, a str."""
     characters = [chr(point) for point in points_where(is_assigned)[1:]]
-    images = _character_normalizer(proto).Normalize(characters)
+    images = _character_normalizer(character_map(proto)).Normalize(characters)
     pairs = zip(characters, images, strict=True)
     return "".join(character for character, image in pairs if not image.strip())
 
 
-def _character_normalizer(proto):
-    """Returns the normalizer of a model without its white space rules."""
+def _character_normalizer(characters):
+    """Returns the normalizer of a character map alone."""
+    model = _model_class()()
+    model.normalizer_spec.precompiled_charsmap = characters
     return sentencepiece.SentencePieceNormalizer(
-        model_proto=proto,
+        model_proto=model.SerializeToString(),
         add_dummy_prefix=False,
         escape_whitespaces=False,
         remove_extra_whitespaces=False,
     )
 
 
-def _character_rules(proto):
-    has_rules = character_map(proto)
-    return dict(_character_normalizer(proto).Decompile()) if has_rules else {}
+# Cached: it takes a quarter of a second, and models of the same kind share a map.
+@functools.lru_cache(maxsize=2)
+def _character_rules(characters):
+    return dict(_character_normalizer(characters).Decompile()) if characters else {}
 
 
 # Values of `ModelType` and of a piece's `Type`.

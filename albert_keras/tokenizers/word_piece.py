@@ -110,7 +110,7 @@ class WordPieceTokenizer(EncoderTokenizer):
     def tokenize_with_spans(self, strings):
         import tensorflow as tf
 
-        from albert_keras.tokenizers.tensor_characters import locate_tokens
+        from albert_keras.tokenizers.tensor_spans import locate_tokens
 
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         words, ids = self._tokenize_words(strings)

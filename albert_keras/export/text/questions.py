@@ -12,6 +12,7 @@ from albert_keras.export.text.graph import (
     run_in_parts,
     text_input,
 )
+from albert_keras.export.text.words import extend_to_words
 from albert_keras.preprocessors.answer_windows import check_window_lengths
 from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
@@ -21,11 +22,7 @@ from albert_keras.tokenizers.packing import (
     trim_tensors,
 )
 from albert_keras.tokenizers.ragged import slice_rows
-from albert_keras.tokenizers.tensor_characters import (
-    code_points_of,
-    extend_to_words,
-    satisfy,
-)
+from albert_keras.tokenizers.tensor_spans import code_points_of, satisfy
 
 # As in `decode_answers`.
 NUM_BEST = 20

@@ -4,12 +4,13 @@ import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.graph import as_features, run_in_parts, text_input
+from albert_keras.export.text.words import locate_words
 from albert_keras.tasks import TaggingTask
 from albert_keras.tasks.entities import OUTSIDE, are_entity_tags, parse_tag
 from albert_keras.tasks.tagging import PredictedTags
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
 from albert_keras.tokenizers.ragged import slice_rows
-from albert_keras.tokenizers.tensor_characters import code_points_of, locate_words
+from albert_keras.tokenizers.tensor_spans import code_points_of
 
 WORDS_SIGNATURE = "serve_words"
 

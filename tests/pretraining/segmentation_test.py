@@ -10,9 +10,12 @@ import sys
 import numpy as np
 import pytest
 
+from albert_keras.pretraining.segmentation import make_segmenter
 from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
-from albert_keras.tokenizers.segmentation import make_segmenter
 from albert_keras.tokenizers.word_splitting import CHINESE
+from tests.tokenizers.conftest import corpus_lines, stress_texts, texts_of_words
+
+__all__ = ["corpus_lines", "stress_texts", "texts_of_words"]
 
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = "data/tokenizers/albert_zh/vocab.txt"
@@ -88,7 +91,7 @@ def test_only_chinese_characters_change(segmenter, encoder, texts_of_words):
 FRESH = """
 import sys
 from albert_keras.tokenizers import WordPieceEncoder
-from albert_keras.tokenizers.segmentation import make_segmenter
+from albert_keras.pretraining.segmentation import make_segmenter
 
 vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "图", "书", "馆"]
 segmenter = make_segmenter("jieba", WordPieceEncoder(vocabulary, lowercase=True))
