@@ -173,14 +173,12 @@ class LoadedModel(NamedTuple):
     def predict_rows(self, prepared, batch_size, exit_rule=None):
         """Returns the `Predicted` of `PreparedRows`.
 
-        A model with exits uses its calibrated rule, or `exit_rule`: an `ExitRule`, or an
-        `EarlyExit`, which several calls compile once.
+        A model with exits uses its calibrated rule, or `exit_rule`, an `ExitRule`.
         """
         task, model = self
         if exit_rule is None and not model.export_spec().has_exits:
             return Predicted(task, prepared, task.predict(model, prepared, batch_size))
-        is_made = isinstance(exit_rule, EarlyExit)
-        exits = exit_rule if is_made else EarlyExit(model, exit_rule)
+        exits = EarlyExit(model, exit_rule)
         outputs = task.example_outputs(exits, prepared.examples, batch_size)
         names = ("logits", "exit_depth")
         logits, depths = (task.of_rows(prepared, outputs[name]) for name in names)

@@ -5,9 +5,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from albert_keras.compression import EarlyExit, ExitRule, logits_at, simulate_exits
+from albert_keras.compression import (
+    EarlyExit,
+    ExitRule,
+    logits_at,
+    simulate_exits,
+    tensorflow_exits,
+)
 from tests.compression.exit_models import INPUTS, RULES_OF_CLASSES, make_model
-from tests.helpers import max_difference
+from tests.helpers import max_difference, randomize
 from tests.tasks.task_checks import make_tokenizer
 
 
@@ -35,6 +41,31 @@ def test_the_rule_of_the_model_is_the_default():
     assert len(depths(ExitRule("patience"))) > 1
     with pytest.raises(ValueError, match="a model of regression"):
         EarlyExit(model, ExitRule("difference", threshold=1.0))
+
+
+def test_repeated_predictions_are_compiled_once_for_the_model_as_it_is(monkeypatch):
+    model, traces = make_model(), []
+    rule = ExitRule("fixed_depth", min_depth=4)
+    exit_early = tensorflow_exits.exit_early
+    monkeypatch.setattr(
+        tensorflow_exits,
+        "exit_early",
+        lambda *given: (traces.append(given), exit_early(*given))[1],
+    )
+
+    def check(num_traces):
+        for rows, length in ((11, 7), (2, 5)):
+            inputs = {name: x[:rows, :length] for name, x in INPUTS.items()}
+            logits = EarlyExit(model, rule)(inputs)["logits"]
+            assert max_difference(logits, model.exit_logits(inputs)[:, 3]) < 1e-5
+        assert len(traces) == num_traces
+
+    check(1)
+    randomize(model)
+    check(1)
+    # Quantization replaces the variables.
+    model.quantize("int8")
+    check(2)
 
 
 def test_texts_leave_early():

@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.analysis.figures import finish_figure, new_figure, run_name
 from albert_keras.checks import check_different
-from albert_keras.compression import EarlyExit, ExitRule
+from albert_keras.compression import ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.runs.finetuning_task import read_rows
 from albert_keras.runs.inference import Predicted, load_finetuned
@@ -145,14 +145,11 @@ def variants_of(folder, run, batch_size, temporary):
 
 def variant_of(folder, name, run, batch_size, rule=None):
     """Returns the variant of a run by an exit rule, by default at full depth."""
-    exits = None
-    if run.model.export_spec().has_exits:
-        depth = run.model.backbone.num_layers
-        # Compiled once.
-        exits = EarlyExit(run.model, rule or ExitRule("fixed_depth", min_depth=depth))
+    if run.model.export_spec().has_exits and rule is None:
+        rule = ExitRule("fixed_depth", min_depth=run.model.backbone.num_layers)
 
     def predict(rows):
-        return run.predict_rows(run.task.prepare(rows), batch_size, exits)
+        return run.predict_rows(run.task.prepare(rows), batch_size, rule)
 
     return {"name": name, "run": str(folder)}, predict
 
