@@ -1,15 +1,9 @@
 """Inference with early exit."""
 
-import functools
-import weakref
-
 import keras
 
 from albert_keras.checks import check_is_list
 from albert_keras.compression.early_exit import ExitRule, logits_at, simulate_exits
-
-# On TensorFlow, by model: the compiled loops by what they were compiled for.
-_LOOPS = weakref.WeakKeyDictionary()
 
 
 def check_has_exits(model):
@@ -64,7 +58,9 @@ class EarlyExit:
 
     def __call__(self, features, training=False):
         if keras.config.backend() == "tensorflow":
-            return _compiled_loop(self.model, self.rule, features)(features)
+            from albert_keras.compression.tensorflow_exits import exit_early_compiled
+
+            return exit_early_compiled(self.model, self.rule, features)
         logits = keras.ops.convert_to_numpy(self.model.exit_logits(features))
         depths = simulate_exits(self.rule, logits)
         chosen = logits_at(logits, depths)
@@ -84,22 +80,3 @@ class EarlyExit:
         task = task_of(self.model)
         examples = task.prepare(task.rows_of(texts)).examples
         return task.example_outputs(self, examples, batch_size)
-
-
-def _compiled_loop(model, rule, features):
-    """Returns a TensorFlow function of features, which repeated predictions share."""
-    import tensorflow as tf
-
-    from albert_keras.compression.tensorflow_exits import exit_early
-
-    shapes = {
-        name: tf.TensorSpec([None] * len(array.shape), array.dtype)
-        for name, array in features.items()
-    }
-    # Quantization and LoRA replace or add variables.
-    made_for = repr([rule, shapes, [*map(id, model.variables)]])
-    loops = _LOOPS.setdefault(model, {})
-    if made_for not in loops:
-        run = functools.partial(exit_early, weakref.proxy(model), rule)
-        loops[made_for] = tf.function(run, input_signature=[shapes], autograph=False)
-    return loops[made_for]

@@ -3,6 +3,9 @@
 import abc
 import dataclasses
 import functools
+import os
+import pathlib
+import tempfile
 import warnings
 
 import numpy as np
@@ -270,3 +273,12 @@ class Checkpoint(abc.ABC):
         )
         if kept and head is None:
             warnings.warn(f"Not in the files, so new: {', '.join(kept)}.", stacklevel=5)
+
+
+def save_vocabulary(tokenizer, folder):
+    """Writes a vocabulary under its published name: `spiece.model` or `vocab.txt`."""
+    with tempfile.TemporaryDirectory(dir=folder) as assets:
+        tokenizer.save_assets(assets)
+        (asset,) = tokenizer.file_assets
+        name = "vocab.txt" if asset.endswith(".txt") else "spiece.model"
+        os.replace(pathlib.Path(assets, asset), pathlib.Path(folder, name))

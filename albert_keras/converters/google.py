@@ -3,7 +3,7 @@
 import pathlib
 
 from albert_keras.config import PRESETS
-from albert_keras.converters.checkpoint import Checkpoint
+from albert_keras.converters.checkpoint import Checkpoint, save_vocabulary
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.name_table import (
     ATTENTION,
@@ -19,7 +19,6 @@ from albert_keras.converters.tensorflow_file import (
     write_tensorflow,
 )
 from albert_keras.system.files import read_json, write_json
-from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"
 CHECKPOINT_NAME = "model.ckpt-best"

@@ -6,7 +6,7 @@ import warnings
 
 from albert_keras.checks import check_json, check_rate, shortened, shown
 from albert_keras.converters import google, heads
-from albert_keras.converters.checkpoint import Checkpoint
+from albert_keras.converters.checkpoint import Checkpoint, save_vocabulary
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.name_table import (
     ATTENTION,
@@ -24,7 +24,6 @@ from albert_keras.models import HEADS
 from albert_keras.models.classes import is_multi_label
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
-from albert_keras.tokenizers.loading import save_vocabulary
 
 # The default of transformers' config.
 DEFAULT_DROPOUT = 0.1

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import tempfile
 import warnings
 
 from albert_keras.checks import shortened
@@ -195,12 +194,3 @@ def check_vocabulary_size(tokenizer, vocabulary_size):
             "model's own `tokenizer`, or `tokenizer=False` and call `resize_vocabulary`; "
             f"`convert --vocabulary-size {num_tokens}` does that."
         )
-
-
-def save_vocabulary(tokenizer, folder):
-    """Writes a vocabulary under its published name: `spiece.model` or `vocab.txt`."""
-    with tempfile.TemporaryDirectory(dir=folder) as assets:
-        tokenizer.save_assets(assets)
-        (asset,) = tokenizer.file_assets
-        name = "vocab.txt" if asset.endswith(".txt") else "spiece.model"
-        os.replace(pathlib.Path(assets, asset), pathlib.Path(folder, name))

@@ -85,10 +85,8 @@ class AlbertTokenizer(EncoderTokenizer):
     def with_words(self, words):
         """Returns a tokenizer that finds words, str by id, anywhere in text."""
         rules = self.encoder.preprocessing
-        texts = (
-            normalization.preprocess_text(word, **rules) for word in words.values()
-        )
-        words = dict(zip(words, texts, strict=True))
+        prepare = functools.partial(normalization.preprocess_text, **rules)
+        words = {index: prepare(word) for index, word in words.items()}
         proto = sentence_piece_model.with_words(self.encoder.proto, words)
         return type(self)(proto, **self._options)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_keras.converters.checkpoint import save_vocabulary
 from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer, load_tokenizer
-from albert_keras.tokenizers.loading import save_vocabulary
 
 FILES = {
     AlbertTokenizer: "data/tokenizers/30k-clean.model",

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from albert_keras.converters.checkpoint import save_vocabulary
 from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
-from albert_keras.tokenizers.loading import save_vocabulary
 
 transformers = pytest.importorskip("transformers")
 

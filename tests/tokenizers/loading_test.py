@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 import albert_keras as ak
+from albert_keras.converters.checkpoint import save_vocabulary
 from albert_keras.tokenizers import (
     AlbertTokenizer,
     WordPieceTokenizer,
@@ -15,7 +16,6 @@ from albert_keras.tokenizers import (
 from albert_keras.tokenizers.loading import (
     find_tokenizer,
     find_vocabulary,
-    save_vocabulary,
 )
 from tests.helpers import make_config
 
