@@ -1,7 +1,6 @@
 """Environment variables that make TensorFlow faster on CPUs; the number of cores."""
 
 import functools
-import logging
 import os
 import sys
 
@@ -31,6 +30,8 @@ def hint_at_variables():
     """Logs one line, once, if TensorFlow was imported before they could be set."""
     missing = [f"{n}={v}" for n, v in ENVIRONMENT.items() if n not in os.environ]
     if missing:
+        import logging  # Not at the top: it doubles the time of `import albert_keras`.
+
         # Not a Python warning, because some programs turn warnings into errors.
         logging.getLogger("albert_keras").warning(
             "Training on processors is up to 40 %% faster if albert_keras is imported "
