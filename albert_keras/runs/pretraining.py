@@ -136,6 +136,8 @@ class PretrainingRun:
         held_out = to_path(self.data) / HELD_OUT
         has_own = read_description(held_out) is not None
         self.held_out = config.validation_data or (held_out if has_own else None)
+        rows = held_out_config(self.held_out, shape)
+        self.reading = {"shard": self.strategy.shard, "config": rows}
         self.examples = example_config(self.data, config)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
@@ -182,11 +184,10 @@ class PretrainingRun:
 
     def train(self):
         """Trains to the end, from the newest checkpoint if there is one, and saves."""
-        config, shard, held_out = self.config, self.strategy.shard, None
-        if self.held_out:
-            held_out = self.task.make_validation_dataset(
-                self.held_out, config.batch_size, shard=shard
-            )
+        config = self.config
+        held_out = self.held_out and self.task.make_validation_dataset(
+            self.held_out, config.batch_size, **self.reading
+        )
         if self.strategy.is_chief:
             names = ("learning_rate", "warmup_steps")
             self.folder.write(
@@ -228,11 +229,9 @@ class PretrainingRun:
 
     def _measure(self):
         """Returns the scores on the held-out data; all workers take part."""
-        shard, batch_size = self.strategy.shard, self.config.batch_size
+        held_out = self.held_out, self.config.batch_size
         with self.strategy.scope():
-            return self.task.evaluate(
-                self.model, self.held_out, batch_size, shard=shard
-            )
+            return self.task.evaluate(self.model, *held_out, **self.reading)
 
     def _note_start(self, shape):
         recipe, config = self.recipe, self.config
@@ -432,16 +431,26 @@ def example_config(folder, config):
         ValueError: If options are given that have no effect on prepared data.
     """
     given = config.data_options if config.data else {}
-    description = read_description(folder)
-    late = given.keys() & {*PREPARED} if is_store(description) else set(given)
+    are_finished = not is_store(read_description(folder))
+    late = set(given) if are_finished else given.keys() & {*PREPARED}
     if late:
         raise ValueError(
             "Prepared data cannot change: these options need `text`. "
             f"Received: {', '.join(sorted(late))} with data='{config.data}'."
         )
-    if not is_store(description):
+    return None if are_finished else dataclasses.replace(read_config(folder), **given)
+
+
+def held_out_config(folder, shape):
+    """Returns the `PretrainingDataConfig` of held-out rows, cut to a model's positions.
+
+    For finished examples, and without held-out data, it is None.
+    """
+    if folder is None or not is_store(read_description(folder)):
         return None
-    return dataclasses.replace(read_config(folder), **given)
+    config = read_config(folder)
+    longest = min(config.sequence_length, shape.max_sequence_length)
+    return dataclasses.replace(config, sequence_length=longest)
 
 
 def read_config(folder):

@@ -237,8 +237,7 @@ def invisible_characters(proto):
 
 def _character_normalizer(characters):
     """Returns the normalizer of a character map alone."""
-    model = _model_class()()
-    model.normalizer_spec.precompiled_charsmap = characters
+    model = _model_class()(normalizer_spec={"precompiled_charsmap": characters})
     return sentencepiece.SentencePieceNormalizer(
         model_proto=model.SerializeToString(),
         add_dummy_prefix=False,

@@ -5,10 +5,14 @@ import dataclasses
 import pytest
 
 from albert_keras.config import AlbertConfig
-from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.pretraining import (
+    PretrainingDataConfig,
+    pretraining_validation_dataset,
+)
 from albert_keras.runs.pretraining import (
     check_data,
     example_config,
+    held_out_config,
     read_config,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -46,6 +50,19 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
     assert changed.sequence_length == 23
     records = prepared / "records"
     assert example_config(records, options(records)) is None
+
+
+def test_held_out_rows_are_cut_to_the_positions_of_the_model(prepared):
+    store = prepared / "tokens" / "held_out"
+    for positions, length in ((19, 19), (29, 23)):
+        shape = AlbertConfig.from_preset("albert_test", max_sequence_length=positions)
+        config = held_out_config(store, shape)
+        assert config.sequence_length == length
+        dataset = pretraining_validation_dataset(store, 2, config=config)
+        features, *_ = next(iter(dataset))
+        assert features["token_ids"].shape[1] == length
+    assert held_out_config(prepared / "records", shape) is None
+    assert held_out_config(None, shape) is None
 
 
 @pytest.mark.parametrize(
