@@ -79,6 +79,21 @@ def conversions_without_collections():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def forked_workers():
+    """Workers of data preparation are forked from a process that has the imports.
+
+    Their imports take five seconds, longer than their work. In `workers_test.py` and in
+    the processes that tests start they are new processes, as for users.
+    """
+    from albert_keras.pretraining import workers
+    from tests import forked_processes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "START_METHOD", forked_processes.START_METHOD)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def graphs_as_traced(request):
     """Leaves out TensorFlow's optimization of graphs in some folders.

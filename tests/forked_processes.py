@@ -19,7 +19,8 @@ from unittest import mock
 
 from albert_keras import cli
 
-_FORKS = multiprocessing.get_context("forkserver")
+START_METHOD = "forkserver"
+_FORKS = multiprocessing.get_context(START_METHOD)
 _FORKS.set_forkserver_preload(["tests.warm_process"])
 
 

@@ -17,6 +17,9 @@ from albert_keras.checks import check_positive_integer
 from albert_keras.system.files import write_json
 from albert_keras.system.storage import to_path
 
+# Forks are not safe after TensorFlow has run.
+START_METHOD = "spawn"
+
 
 class TaskPool:
     """Runs tasks and writes the result of each to a JSON file.
@@ -37,22 +40,21 @@ class TaskPool:
 
     def __enter__(self):
         if self._num_workers > 1:
-            # Forks are not safe after TensorFlow has run.
-            spawn = multiprocessing.get_context("spawn")
+            context = multiprocessing.get_context(START_METHOD)
             # If a child is killed while it starts, its parent waits forever to write an
             # argument that does not fit in a pipe.
             self._file = tempfile.NamedTemporaryFile()
             pickle.dump(self._context, self._file)
             self._file.flush()
             self._executor = futures.ProcessPoolExecutor(
-                self._num_workers, spawn, _begin, [self._file.name]
+                self._num_workers, context, _begin, [self._file.name]
             )
         return self
 
     def __exit__(self, *error):
         if self._executor:
             # Tasks that have begun are finished, so their results are kept.
-            self._executor.shutdown()
+            self._executor.shutdown(cancel_futures=True)
             self._file.close()
 
     def run(self, name, function, tasks, weights=None, progress=None):
@@ -97,6 +99,9 @@ class TaskPool:
             try:
                 sys.modules["__main__"] = types.ModuleType("__main__")
                 results = self._executor.map(work, tasks, files)
+            except OSError as error:
+                # A worker was killed while the next one starts, with pipes just closed.
+                raise futures.BrokenExecutor from error
             finally:
                 sys.modules["__main__"] = script
             yield from results

@@ -175,14 +175,12 @@ def _spelt_as(columns, names):
 
 def _check_header(path, line_number, header, columns):
     if not set(columns) <= set(header):
-        options = "`--text-column`"
-        if len(columns) > 1:
-            options += ", `--pair-column` and `--label-column`"
+        others = ", `--pair-column` and `--label-column`" if len(columns) > 1 else ""
         raise ValueError(
             f"The columns must include {', '.join(f'`{name}`' for name in columns)}. "
             f"Received: '{path}', whose header, line {line_number}, has "
-            f"{', '.join(header)}. Name yours by {options}, in Python by the task's "
-            "`with_columns`."
+            f"{', '.join(header)}. Name yours by `--text-column`{others}, in Python by "
+            "the task's `with_columns`."
         )
 
 

@@ -7,10 +7,17 @@ import signal
 
 import pytest
 
+from albert_keras.pretraining import workers
 from albert_keras.pretraining.workers import TaskPool
 from tests.processes import started_processes, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def new_processes(monkeypatch):
+    """Workers start as for users, not as in the other tests."""
+    monkeypatch.setattr(workers, "START_METHOD", "spawn")
 
 
 def note(folder, number):

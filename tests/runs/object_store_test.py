@@ -12,6 +12,7 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     pretraining_dataset,
 )
+from albert_keras.pretraining import workers as worker_pool
 from albert_keras.system.storage import find_addresses, to_path
 from albert_keras.tokenizers import load_tokenizer
 from tests.s3_server import serving_s3
@@ -19,10 +20,12 @@ from tests.s3_server import serving_s3
 LENGTH = 31
 
 
-@pytest.fixture(scope="module")
-def bucket():
+@pytest.fixture
+def bucket(monkeypatch):
     pytest.importorskip("s3fs")
     with serving_s3("bucket"):
+        # Forked ones would not see the environment.
+        monkeypatch.setattr(worker_pool, "START_METHOD", "spawn")
         yield "s3://bucket"
 
 
