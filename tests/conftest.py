@@ -80,6 +80,26 @@ def conversions_without_collections():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def bases_set_once():
+    """Keras leaves the bases of a class as they are, if `Functional` is among them.
+
+    It sets them for each model, and Python then forgets what it knows of all subclasses:
+    a fiftieth of the time of tests.
+    """
+    from keras.src.models import model
+
+    inject = model.inject_functional_model_class
+
+    def inject_once(cls):
+        is_done = any(base.__name__ == "Functional" for base in cls.__mro__)
+        return cls if is_done else inject(cls)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "inject_functional_model_class", inject_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def forked_workers():
     """Workers of data preparation are forked from a process that has the imports.
 

@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from albert_keras.cli import main
+from albert_keras.pretraining import workers
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +14,8 @@ def offline(monkeypatch):
     def refuse(*arguments):
         raise OSError("The quick start must not use the network.")
 
+    # Forked workers are asked for through a socket.
+    monkeypatch.setattr(workers, "START_METHOD", "spawn")
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
 
