@@ -78,9 +78,7 @@ RECIPE = (
     "--sentence-pairs sop --masking ngram"
 )
 # Of each run with `--task`; the other options are the defaults.
-FINETUNING = shlex.split(
-    "--num-steps 600 --steps-per-evaluation 600 --no-collapse-guard"
-)
+FINETUNING = "--num-steps 600 --steps-per-evaluation 600 --no-collapse-guard".split()
 # Pairs that a probe is trained on, and measured on.
 NUM_TRAIN, NUM_HELD_OUT = 10_000, 2_000
 # Held-out nats below the loss of unigrams from which on a model has learned of context.
@@ -156,6 +154,7 @@ SHORT_GROWN = ((0.45, f"{SHORT},num_layers=1"), (0.18, f"{SHORT},num_layers=2"))
 RECIPE_PHASES = (*SHORT_GROWN, (0.18, SHORT), (0.19, LONG))
 # The same, for models whose layers start from one application, or from fewer than 12.
 SIZE_PHASES = ((0.4, f"{SHORT},num_layers=1"), (0.3, SHORT), (0.3, LONG))
+ONE_DEPTH = ((0.7, SHORT), (0.3, LONG))
 DEEP_PHASES = (
     *((0.3, f"{SHORT},num_layers=1"), (0.35, f"{SHORT},num_layers=3")),
     *((0.2, f"{LONG},num_layers=3"), (0.1, f"{LONG},num_layers=6"), (0.05, LONG)),
@@ -223,15 +222,13 @@ ABLATIONS = {
         "hidden size and applications of the shared layer, for equal time",
         "256 x 3",
         {
-            "256 x 3": size(256, 3),
+            **{
+                f"{w} x {n}": size(w, n)
+                for w, n in ((256, 3), (384, 4), (512, 3), (512, 2))
+            },
             "256 x 12": size(256, 12, DEEP_PHASES),
-            "384 x 4": size(384, 4),
-            "512 x 3": size(512, 3),
-            "512 x 2": size(512, 2),
-            "768 x 1": size(768, 1, ((0.7, SHORT), (0.3, LONG))),
-            "256 x 4, not shared": size(
-                256, 4, ((0.7, SHORT), (0.3, LONG)), "--sharing none"
-            ),
+            "768 x 1": size(768, 1, ONE_DEPTH),
+            "256 x 4, not shared": size(256, 4, ONE_DEPTH, "--sharing none"),
         },
         equal="time",
         options=f"{RECIPE} --precision mixed_bfloat16",
