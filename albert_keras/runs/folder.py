@@ -79,8 +79,9 @@ class RunFolder:
 
         A run that ended before its first checkpoint may start with other options.
         """
-        has_model = (self.path / "model").is_dir() or any(self.path.glob("collapsed-*"))
-        has_begun = has_model or self._checkpoints().files()
+        has_model = (self.path / "model").is_dir()
+        was_restarted = any(self.path.glob("collapsed-*"))
+        has_begun = has_model or was_restarted or self._checkpoints().files()
         return describe_run(self.path) if has_begun else {}
 
     def write(self, config, **facts):

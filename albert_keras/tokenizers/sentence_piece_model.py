@@ -176,14 +176,11 @@ def with_preprocessing(proto, replacements, **preprocessing):
     model = parse_model(proto)
     # As preprocessing does. Without this, places would be those in the text after it.
     model.normalizer_spec.remove_extra_whitespaces = True
+    prepare = functools.partial(preprocess_text, **preprocessing)
     for piece in model.pieces:
         # Preprocessed text never has such a piece, but SentencePiece finds pieces of the
         # user before it normalizes text.
-        text = piece.piece
-        if (
-            piece.type == USER_DEFINED
-            and preprocess_text(text, **preprocessing) != text
-        ):
+        if piece.type == USER_DEFINED and prepare(piece.piece) != piece.piece:
             piece.type = NORMAL
     rules = _rules_after_preprocessing(character_map(proto), **preprocessing)
     if preprocessing["huggingface_quotes"]:

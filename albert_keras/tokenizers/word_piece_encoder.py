@@ -75,9 +75,9 @@ class WordPieceEncoder(Encoder):
         return join_rows(rows)
 
     def _encode_word(self, word):
-        """Returns the ids of a word, and remembers them while there is room."""
+        """Returns the ids of a word; remembers them if it is short and there is room."""
         ids = self.word_tokenizer.encode(word).ids
-        if len(self._known_words) < MAX_KNOWN_WORDS:
+        if len(word) <= MAX_WORD_LENGTH and len(self._known_words) < MAX_KNOWN_WORDS:
             self._known_words[word] = ids
         return ids
 
