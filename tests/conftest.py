@@ -10,6 +10,7 @@ import pytest
 
 # Before TensorFlow is imported: the tests compute with the settings that this makes.
 import albert_keras  # noqa: F401
+from tests.forked_processes import START_METHOD, share_servers
 
 TESTS = pathlib.Path(__file__).resolve().parent
 FIXTURES = TESTS / "fixtures"
@@ -107,10 +108,9 @@ def forked_workers():
     the processes that tests start they are new processes, as for users.
     """
     from albert_keras.pretraining import workers
-    from tests import forked_processes
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "START_METHOD", forked_processes.START_METHOD)
+        patch.setattr(workers, "START_METHOD", START_METHOD)
         yield
 
 
@@ -128,6 +128,13 @@ def graphs_as_traced(request):
     is_in_folder = request.path.resolve().relative_to(TESTS).parts[0] in AS_TRACED
     options = {"disable_meta_optimizer": is_in_folder and not has_processes}
     tf.config.optimizer.set_experimental_options(options)
+
+
+def pytest_configure(config):
+    """Starts the processes that the workers of pytest-xdist fork."""
+    if getattr(config.option, "numprocesses", None):
+        is_quick = config.option.markexpr == "not slow"
+        share_servers(["tensorflow"] if is_quick else ["tensorflow", "jax"])
 
 
 def pytest_collection_finish():

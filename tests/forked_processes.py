@@ -1,13 +1,15 @@
 """Processes forked from one that has imported the modules of the commands.
 
 A fork takes a tenth of a second, where the import of TensorFlow takes five. The process
-that is forked runs no operation itself, whose threads a fork would not have. There is one
-for each backend of Keras, which reads its name when it is imported.
+that is forked, the server, runs no operation itself, whose threads a fork would not have.
+There is one for each backend of Keras, which reads its name when it is imported. The
+workers of pytest-xdist share those that the process with the workers has started.
 """
 
 import atexit
 import contextlib
 import functools
+import importlib.util
 import multiprocessing
 import os
 import shutil
@@ -21,7 +23,15 @@ from albert_keras import cli
 
 START_METHOD = "forkserver"
 _FORKS = multiprocessing.get_context(START_METHOD)
-_FORKS.set_forkserver_preload(["tests.warm_process"])
+_ADDRESS = "ADDRESS_OF_THE_SERVER_ON_{}"
+
+
+def share_servers(backends):
+    """Starts the servers of backends for this process and those that it starts."""
+    for backend in backends:
+        if importlib.util.find_spec(backend):
+            address = _server(backend)._forkserver_address
+            os.environ[_ADDRESS.format(backend)] = address
 
 
 @contextlib.contextmanager
@@ -56,8 +66,7 @@ class ForkedProcess:
         paths = self._output.name, self._errors.name
         call = function, arguments, num_devices, environment, paths
         self._process = _FORKS.Process(target=_run, args=call)
-        is_jax = environment.get("KERAS_BACKEND") == "jax"
-        with _server_of_jax() if is_jax else contextlib.nullcontext():
+        with _forked_from(environment.get("KERAS_BACKEND", "tensorflow")):
             self._process.start()
         self.pid = self._process.pid
         self.kill, self.terminate = self._process.kill, self._process.terminate
@@ -109,32 +118,58 @@ def _run(function, arguments, num_devices, environment, paths):
     sys.exit(function(*arguments))
 
 
-@contextlib.contextmanager
-def _server_of_jax():
-    """Context in which processes are forked from one that has imported Keras on JAX."""
-    server, compiled = _make_server_of_jax()
-    environment = {
-        "KERAS_BACKEND": "jax",
-        # JAX compiles a program once for all these processes.
-        "JAX_COMPILATION_CACHE_DIR": compiled,
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    }
-    with (
-        mock.patch.dict(os.environ, environment),
-        mock.patch.object(
-            forkserver, "connect_to_new_process", server.connect_to_new_process
-        ),
-    ):
-        yield
+class _SharedServer(forkserver.ForkServer):
+    """A server that another process has started and keeps running."""
+
+    def __init__(self, address):
+        super().__init__()
+        self._forkserver_address = address
+        _, self._forkserver_alive_fd = os.pipe()
+
+    def ensure_running(self):
+        pass
 
 
 @functools.cache
-def _make_server_of_jax():
+def _server(backend):
+    """Returns the server of a backend, which runs."""
+    if address := os.environ.get(_ADDRESS.format(backend)):
+        return _SharedServer(address)
+    environment = {"KERAS_BACKEND": backend}
+    if backend == "jax":
+        # JAX compiles a program once for all these processes.
+        compiled = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, compiled)
+        environment["JAX_COMPILATION_CACHE_DIR"] = compiled
+        environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     server = forkserver.ForkServer()
     server.set_forkserver_preload(["tests.warm_process"])
-    compiled = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, compiled)
-    return server, compiled
+    with mock.patch.dict(os.environ, environment), _silence():
+        server.ensure_running()
+    return server
+
+
+@contextlib.contextmanager
+def _silence():
+    """Context without standard error, where TensorFlow names what it does not find."""
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    yield
+    os.dup2(kept, 2)
+    os.close(kept)
+    os.close(nothing)
+
+
+def _forked_from(backend):
+    """Context in which new processes are forked from the server of a backend."""
+    connect = _server(backend).connect_to_new_process
+    return mock.patch.object(forkserver, "connect_to_new_process", connect)
+
+
+# Pools of workers, which are started without that context.
+forkserver.connect_to_new_process = lambda descriptors: _server(
+    "tensorflow"
+).connect_to_new_process(descriptors)
 
 
 def _text_file():

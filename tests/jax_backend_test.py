@@ -1,5 +1,6 @@
 """Models on the JAX and PyTorch backends, without TensorFlow."""
 
+import functools
 import importlib.util
 import json
 import os
@@ -40,14 +41,11 @@ def make_models():
     )
 
     # Dropout and rematerialization act only in training.
-    backbone = AlbertBackbone.from_config_preset(
-        "albert_test", dropout=0.1, rematerialization=True
-    )
+    fields = {"dropout": 0.1, "rematerialization": True}
+    make = functools.partial(AlbertBackbone.from_config_preset, "albert_test")
     return {
-        "pretrainer": AlbertPretrainer(backbone),
-        "answerer": AlbertJointQuestionAnswerer(
-            AlbertBackbone.from_config_preset("albert_test")
-        ),
+        "pretrainer": AlbertPretrainer(make(**fields)),
+        "answerer": AlbertJointQuestionAnswerer(make(num_layers=1)),
     }
 
 

@@ -24,6 +24,7 @@ def embedder():
     keras.utils.set_random_seed(7)
     tokenizer = ak.load_tokenizer("albert_nano_en")
     sizes = {"vocabulary_size": tokenizer.vocabulary_size(), "max_sequence_length": 47}
+    sizes["num_layers"] = 1
     backbone = ak.AlbertBackbone.from_config_preset("albert_test", **sizes)
     preprocessor = ak.AlbertTextEmbedderPreprocessor(tokenizer, sequence_length=39)
     options = {"dense_dim": 11, "prompts": {"query": "query: "}}

@@ -111,7 +111,8 @@ def full_disk():
 def test_every_head_runs_without_this_package_at_any_batch_and_length(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tensorflow"))
     models = {
-        head or "backbone": make_model(head, num_layers=2) for head in (None, *HEADS)
+        head or "backbone": make_model(head, num_layers=1 + (head == "early_exit"))
+        for head in (None, *HEADS)
     }
     plain = models["sequence_classification"]
     models["blocks"] = change_architecture(plain, attention="block", block_size=3)

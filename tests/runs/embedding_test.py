@@ -18,6 +18,7 @@ from albert_keras.runs import (
     inference,
 )
 from tests.helpers import max_difference
+from tests.tasks.task_checks import LENGTH, make_backbone, make_tokenizer
 
 TEXTS = ["A door.", "", "The storm came over the hills. " * 9, "boats", *"éab"]
 
@@ -29,7 +30,8 @@ def small_parts(monkeypatch):
 
 @pytest.fixture(scope="module")
 def embedder():
-    return ak.AlbertTextEmbedder.from_preset("albert_nano_en").with_dimensions(21)
+    preprocessor = ak.AlbertTextEmbedderPreprocessor(make_tokenizer(), LENGTH)
+    return ak.AlbertTextEmbedder(make_backbone(), preprocessor).with_dimensions(21)
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +163,9 @@ def test_bad_input_is_refused(folder, name, content, output, message, model, tmp
 
 
 @pytest.mark.slow
-def test_a_run_on_pairs_is_resumed_measured_and_embeds(tmp_path, source):
-    pairs = [(f"{n} boats", f"boats, {n} of them") for n in range(7)]
+def test_a_run_on_pairs_is_resumed_measured_and_embeds(model, tmp_path, source):
+    words = ("baker", "storm", "door", "boats", "hills", "gulls", "lighthouse")
+    pairs = [(f"the {word}", f"{word}, and only {word}") for word in words]
     rows = "".join(f"{a}\t{b}\t{n}\n" for n, (a, b) in enumerate(pairs))
     (tmp_path / "pairs.tsv").write_text(f"text\ttext_pair\tlabel\n{rows}", "utf-8")
     config = FinetuningRunConfig(
@@ -171,7 +174,7 @@ def test_a_run_on_pairs_is_resumed_measured_and_embeds(tmp_path, source):
         task_options={"objective": "cosent", "least_dimensions": 8},
         train=str(tmp_path / "pairs.tsv"),
         validation=str(tmp_path / "pairs.tsv"),
-        checkpoint="albert_nano_en",
+        checkpoint=str(model),
         num_steps=2,
         batch_size=6,
         dropout=0.1,

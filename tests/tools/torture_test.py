@@ -1,12 +1,9 @@
 """The tool of hostile files and bad options: a short form."""
 
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "torture.py"
+from tests.forked_processes import forked_processes
+from tools import torture
 
 # Commands that take less than half a second, and one that needs a trained model.
 SHORT = (
@@ -16,13 +13,18 @@ SHORT = (
 )
 
 
+def run_short():
+    return torture.main(["--only", *SHORT])
+
+
 @pytest.mark.slow
 def test_short_form_holds():
-    command = [sys.executable, TOOL, "--only", *SHORT]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.splitlines() == [
+    with forked_processes() as start:
+        process = start(run_short)
+        out, err = process.communicate()
+    assert out.splitlines() == [
         "embedders: 1 tried, 1 held, 0 failed",
         "files: 4 tried, 4 held, 0 failed",
         "options: 3 tried, 3 held, 0 failed",
-    ], done.stderr
-    assert done.returncode == 0
+    ], err
+    assert process.returncode == 0

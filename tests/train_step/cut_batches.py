@@ -119,9 +119,7 @@ def compare_ways(ways, **options):
 
 def compare_dropout():
     """Counts replicas with equal dropout, and runs from one state that differ."""
-    fields = {"dropout": 0.2}
-    # Its updates are traced in a fraction of the time of LAMB's.
-    model = make_pretrainer(mirrored(), "sgd", fields, micro_batches=2)
+    model = make_embedder(mirrored(), dropout=0.5, micro_batches=2)
     with mirrored().scope():
         layer = Dropout(0.5, seed=3)
         model.optimizer.build(model.trainable_variables)
@@ -134,10 +132,10 @@ def compare_dropout():
     # They include the state of the seeds.
     variables = [*model.variables, *model.optimizer.variables]
     start = [np.array(variable) for variable in variables]
-    first, _ = train(model)
+    first, _ = train_embedder(model)
     for variable, value in zip(variables, start, strict=True):
         variable.assign(value)
-    second, _ = train(model)
+    second, _ = train_embedder(model)
     return {
         "replicas that drop the same": int(np.array_equal(one, other)),
         "runs that differ": int(max_difference(first, second) > 0),
@@ -153,28 +151,12 @@ def compare_inference():
 
 def compare_whole_batches(ways):
     """Returns differences as `compare_ways`, of a loss that compares rows."""
-
-    def train_embedder(strategy=None, **options):
-        keras.utils.set_random_seed(3)
-        with (strategy or tf.distribute.get_strategy()).scope():
-            texts = keras.Input((3, 5))
-            vectors = keras.layers.Dense(11)(Dropout(0.0)(texts))
-            model = Embedder(texts, vectors)
-            model.compile(keras.optimizers.SGD(0.05), ContrastiveLoss(4), **options)
-        draw = np.random.default_rng(5)
-        rows = draw.normal(size=(NUM_ROWS, 3, 5)).astype("float32")
-        numbers = draw.integers(0, 20, (NUM_ROWS, 3), "int32")
-        data = tf.data.Dataset.from_tensor_slices((rows, numbers)).batch(BATCH)
-        logs = model.fit(data, shuffle=False, verbose=0).history
-        logs |= model.evaluate(data, verbose=0, return_dict=True)
-        return model.get_weights(), float(np.ravel(logs["loss"])[-1])
-
-    weights, loss = train_embedder()
+    weights, loss = train_embedder(make_embedder())
     # The bias, which begins at 0.
     assert np.abs(weights[1]).max() > 0.01
     rows = {}
     for name, way in ways.items():
-        other_weights, other_loss = train_embedder(**way)
+        other_weights, other_loss = train_embedder(make_embedder(**way))
         difference = max_difference(weights, other_weights)
         rows[name] = {"weights": difference, "logs": abs(loss - other_loss)}
     return rows
@@ -182,6 +164,28 @@ def compare_whole_batches(ways):
 
 class Embedder(ExactTrainStep, keras.Model):
     """Vectors of several texts of a row."""
+
+
+def make_embedder(strategy=None, dropout=0.0, **options):
+    """Returns a compiled `Embedder`."""
+    keras.utils.set_random_seed(3)
+    with (strategy or tf.distribute.get_strategy()).scope():
+        texts = keras.Input((3, 5))
+        vectors = keras.layers.Dense(11)(Dropout(dropout)(texts))
+        model = Embedder(texts, vectors)
+        model.compile(keras.optimizers.SGD(0.05), ContrastiveLoss(4), **options)
+    return model
+
+
+def train_embedder(model):
+    """Returns the weights and the loss after some steps."""
+    draw = np.random.default_rng(5)
+    rows = draw.normal(size=(NUM_ROWS, 3, 5)).astype("float32")
+    numbers = draw.integers(0, 20, (NUM_ROWS, 3), "int32")
+    data = tf.data.Dataset.from_tensor_slices((rows, numbers)).batch(BATCH)
+    logs = model.fit(data, shuffle=False, verbose=0).history
+    logs |= model.evaluate(data, verbose=0, return_dict=True)
+    return model.get_weights(), float(np.ravel(logs["loss"])[-1])
 
 
 def use_float64():

@@ -25,7 +25,7 @@ SAMPLES = {
             "what is it, and why is it so very long?",
             ["x", "", "boats " * 9],
         ),
-        *((text, f"{text}_", [text, "storms", "_"]) for text in STRANGE),
+        *((text, f"{text}_", [text, "storms", "boats_"]) for text in STRANGE),
     ],
     **dict.fromkeys(("plain answers", "joint answers"), QUESTIONS),
     "masks": [

@@ -25,9 +25,9 @@ def test_choices_have_logits_and_a_label(make_run, serve):
     outputs = signature(
         context=tf.constant(["the storms"]),
         question=tf.constant(["_"]),
-        choices=tf.constant([["a", "b"]]),
+        choices=tf.constant([["boats", "gulls"]]),
     )
-    (row,) = run.predict([("the storms", "_", ["a", "b"])])
+    (row,) = run.predict([("the storms", "_", ["boats", "gulls"])])
     assert outputs["logits"].numpy()[0].tolist() == approximately(row["logits"])
     assert outputs["label"].numpy().tolist() == [row["label"].encode()]
     one = tf.constant(["a"])

@@ -1,8 +1,6 @@
 """The benchmarks: contenders in turn, on tiny models."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,7 +12,15 @@ from albert_keras.runs import evaluate_run
 from tests.runs.conftest import finish, rows
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
-from tools.benchmarks import data, fit_and_predict, harness, inference, pareto, serving
+from tools.benchmarks import (
+    data,
+    fit_and_predict,
+    harness,
+    inference,
+    pareto,
+    serving,
+    training,
+)
 
 __all__ = ["finish", "rows"]
 
@@ -31,20 +37,19 @@ def test_factors_are_computed_within_a_round():
 
 
 @pytest.mark.slow
-def test_steps_are_compared_in_processes_of_their_own(monkeypatch, capsys):
+def test_steps_are_compared_in_processes_of_their_own(capsys):
     words = "--preset albert_test --batch-size 3 --sequence-length 17 --rounds 1 --json"
-    tool = harness.ROOT / "tools/benchmarks/training.py"
     words += " --num-predictions 5 --only products albert_keras_memory_returned"
     words += " --processor-time"  # Other tests run at the same time.
-    command = [sys.executable, tool, *words.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    results = json.loads(done.stdout)
+    training.main(words.split())
+    out, err = capsys.readouterr()
+    results = json.loads(out)
     found = results["cases"]["a step"]
     assert [*found] == ["products", "albert_keras_memory_returned"]
     # A model this small takes longer for the calls than for the products.
     assert 0 < found["albert_keras_memory_returned"]["times_as_fast"] < 1
     assert min(results["gibibytes"].values()) > 0.1
-    assert "round 1 of 1" in done.stderr
+    assert "round 1 of 1" in err
 
 
 def test_every_way_to_make_examples_is_measured(tmp_path):

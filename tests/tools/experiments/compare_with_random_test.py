@@ -5,21 +5,21 @@ import json
 import pytest
 
 from albert_keras import sample
+from albert_keras.converters import save_checkpoint
+from tests.tasks.task_checks import make_backbone, make_tokenizer
 from tools.experiments.compare_with_random import main
-
-CHECKPOINT = ["--checkpoint", "albert_nano_en"]
 
 
 @pytest.mark.slow
 def test_runs_from_both_starts_are_compared(tmp_path, capsys):
     for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
         (tmp_path / f"{name}.tsv").symlink_to(source)
+    save_checkpoint(make_backbone(), tmp_path / "model", tokenizer=make_tokenizer())
     output = tmp_path / "comparison"
     task = f"text-classification={tmp_path}"
-    words = ["--output", str(output), "--task", task, "--seeds", "2"]
-    words += ["--"]
-    options = ["--num-steps", "3", "--batch-size", "5", "--sequence-length", "17"]
-    main([*CHECKPOINT, *words, *options])
+    words = ["--checkpoint", str(tmp_path / "model"), "--output", str(output)]
+    words += ["--task", task, "--seeds", "2", "--"]
+    main([*words, *"--num-steps 3 --batch-size 5 --sequence-length 17".split()])
     printed = capsys.readouterr().out
     results = json.loads((output / "results.json").read_text())
     compared = results["tasks"]["text-classification"]
