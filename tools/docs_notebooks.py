@@ -66,13 +66,8 @@ def executed_cells(path):
 
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        nbclient.NotebookClient(
-            notebook,
-            timeout=3600,
-            kernel_name="python3",
-            resources={"metadata": {"path": folder}},
-            skip_cells_with_tag="skip-execution",
-        ).execute()
+        options = {"kernel_name": "python3", "skip_cells_with_tag": "skip-execution"}
+        nbclient.execute(notebook, folder, timeout=3600, **options)
     # Libraries print warnings on standard error.
     for cell in notebook.cells:
         if cell.cell_type == "code":

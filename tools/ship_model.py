@@ -131,11 +131,10 @@ def training_before(folder):
 
 def collect_results(arguments, output):
     """Returns all figures under the names in the card."""
-    results = {"comparisons": {"table": "Not measured."}}
-    if not arguments.run:
-        results |= read_json(output / "results.json")
-    else:
-        results |= collect_run(arguments)
+    run = (
+        collect_run(arguments) if arguments.run else read_json(output / "results.json")
+    )
+    results = {"comparisons": {"table": "Not measured."}, **run}
     for name in ("evaluation", "other_text"):
         if getattr(arguments, name):
             results[name] = read_json(getattr(arguments, name))
@@ -148,13 +147,10 @@ def collect_run(arguments):
     """Returns the figures of the model, its text and its training."""
     run = arguments.run
     config = AlbertPretrainer.from_preset(run / "model").backbone.albert_config
+    metadata = read_json(run / "model" / "metadata.json").items()
     return {
         "name": arguments.name,
-        "versions": {
-            name: value
-            for name, value in read_json(run / "model" / "metadata.json").items()
-            if name.endswith("_version")
-        },
+        "versions": {n: v for n, v in metadata if n.endswith("_version")},
         "config": config.to_dict(),
         "parameters": {
             "backbone": count_parameters(config),

@@ -349,7 +349,6 @@ CONTENDERS = {
     **ON_GPU,
     "albert_keras_rematerialized": ours(rematerialization=True),
     "albert_keras_block": ours(attention="block"),
-    "albert_keras_jit_bfloat16": ours(jit_compile=True, **BFLOAT16),
     "albert_keras_jax": ours(("jax",), JAX, jit_compile=True),
     "albert_keras_memory_returned": ours(environment=MEMORY_RETURNED),
     "albert_keras_jit_memory_returned": ours(

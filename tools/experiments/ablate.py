@@ -538,8 +538,7 @@ def write(arguments, results):
     table = "\n\n".join([table, *results["notes"], ""])
     harness.write_results(arguments.output, results, table)
     if results["compared"]:
-        figure = plot(ablation, results)
-        finish_figure(figure, arguments.output / "ablation.png")
+        finish_figure(plot(ablation, results), arguments.output / "ablation.png")
 
 
 def compare(ablation, results):

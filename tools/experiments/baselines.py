@@ -66,7 +66,7 @@ def linear_baseline(task, train, held_out):
     vectorizer = TfidfVectorizer(**TF_IDF, dtype=np.float32)
     vectorizer.fit([*train.texts, *(train.pairs or [])])
     targets, features = task.targets(train), as_features(vectorizer, train)
-    if np.issubdtype(targets.dtype, np.floating):
+    if is_number := np.issubdtype(targets.dtype, np.floating):
         search = GridSearchCV(Ridge(), {"alpha": [1 / x for x in WEAKNESSES]}, cv=FOLDS)
     else:
         search = GridSearchCV(LogisticRegression(), {"C": WEAKNESSES}, cv=FOLDS)
@@ -75,10 +75,8 @@ def linear_baseline(task, train, held_out):
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(features, targets)
     features = as_features(vectorizer, held_out)
-    if np.issubdtype(targets.dtype, np.floating):
-        predictions = search.predict(features)[:, None]
-    else:
-        predictions = search.predict_log_proba(features)
+    predict = search.predict if is_number else search.predict_log_proba
+    predictions = predict(features).reshape(len(held_out.texts), -1)
     scores = task.score(PreparedRows(held_out, None), predictions)
     return scores[task.main_metric] / task.perfect_score
 

@@ -112,13 +112,8 @@ def with_bad_option(name, chance, inputs, folder):
         return words
     _, parser = cli.make_parsers(words[:1])
     left_out = ("help", "json", "traceback", "verbose", "offline")
-    action = chance.choice(
-        [
-            action
-            for action in parser._actions
-            if action.help != argparse.SUPPRESS and action.dest not in left_out
-        ]
-    )
+    actions = [a for a in parser._actions if a.dest not in left_out]
+    action = chance.choice([a for a in actions if a.help != argparse.SUPPRESS])
     if action.nargs == 0:
         return [*words, action.option_strings[0]]
     is_number = action.type not in (None, str) and action.type.__name__ != "str"
