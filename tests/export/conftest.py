@@ -61,10 +61,10 @@ def classifier(backbone):
 
 @pytest.fixture(scope="session")
 def large_classifier():
-    """5 million parameters in few operations: the graph is small beside them."""
+    """3 million parameters in few operations: the graph is small beside them."""
     backbone = AlbertBackbone.from_config_preset(
         "albert_test",
-        vocabulary_size=61_001,
+        vocabulary_size=31_001,
         num_layers=1,
         embedding_dim=80,
         hidden_dim=168,
