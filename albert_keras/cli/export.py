@@ -1,15 +1,15 @@
 r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX folder.
 
-A SavedModel takes text. A TFLite file takes token ids, with the tokenizer and the task
-next to it; for classifiers `--inputs text` makes it take text. An ONNX folder takes token
-ids. `predict` and `evaluate` read all of them, except with `--names huggingface`. Keras'
-backend must be TensorFlow.
+A SavedModel takes text. A TFLite file takes token ids, and contains the vocabulary and
+the task. With `--inputs text`, the TFLite file of a classifier, regression, embedder or
+backbone takes text. An ONNX folder takes token ids. `predict` and `evaluate` read all of
+them, except with `--names huggingface`. Keras' backend must be TensorFlow.
 
 A run of `finetune --early-exit` keeps the exit rule of `calibrate`.
 
-With `--format serving` the output is a name and a version, such as models/reviews/1, and
-the folder above it gets all files for TensorFlow Serving: `docker compose up` there
-starts it.
+With `--format serving`, the output path ends with a name and a version, such as
+models/reviews/1. The folder of all models, here `models`, gets the files for TensorFlow
+Serving. To start the server, run `docker compose up` in that folder.
 
 examples:
   albert-keras export runs/sst2 --format saved_model --output saved_models/sst2/1

@@ -4,9 +4,9 @@ GLUE, IMDB and other benchmarks read files in their official layouts, or TFDS.
 `text-classification`, `text-regression` and others read any TSV, CSV or JSONL file. Each
 task has a recipe of hyperparameters. For the tasks of the ALBERT paper it is from the
 paper's table 14. Models narrower than 768 have a higher learning rate, and train for 3
-epochs, but at least 300 steps. If there are held-out rows, the run keeps the checkpoint
-with the best score. If the model gives the same answer to all rows, the run stops and
-prints the reason; with --restarts it starts again.
+epochs, or for up to 50 epochs until they have made 300 steps. If there are held-out rows,
+the run keeps the checkpoint with the best score. If the model gives the same answer to
+all rows, the run stops and prints the reason; with --restarts it starts again.
 
 examples:
   albert-keras finetune --task sst-2 --data GLUE/SST-2 --checkpoint runs/base \

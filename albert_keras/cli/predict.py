@@ -57,8 +57,8 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--output",
-        help="file for the predictions; for question answering .json has the texts, and "
-        "another path is a folder that has null scores and candidates too (default: "
+        help="file for the predictions; for questions, a .json file has the answers, and "
+        "a path without a suffix is a folder that has null scores too (default: "
         "standard output)",
     )
     new_labels = parser.add_argument_group("labels without training")

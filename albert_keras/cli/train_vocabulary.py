@@ -1,7 +1,8 @@
 """Train a SentencePiece vocabulary with ALBERT's special pieces.
 
-Training uses a random sample of `--max-texts` sentences of a larger corpus. It takes
-about 21 bytes of memory for each of their characters: 25 GB for ten million sentences.
+If the corpus has more than `--max-texts` sentences, training uses a random sample of
+them. It needs about 21 bytes of memory for each character: 25 GB for ten million
+sentences.
 
 examples:
   albert-keras train-vocabulary corpus/*.txt --vocabulary-size 30000 --output 30k.model

@@ -74,7 +74,7 @@ class ExitOptions(Options):
         "consecutive depths that must agree", ExitRule.patience, Range(1, 1000)
     )
     exit_min_depth: int = option(
-        "least depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
+        "smallest depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
     )
 
     def rule(self):

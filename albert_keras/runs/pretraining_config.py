@@ -57,7 +57,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "size of the model (default: the recipe's)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
-        "share of sentence pairs, those with the greatest loss, to train on",
+        "share of the sentence pairs to train on: those with the largest loss",
         1.0,
         Range(above=0, maximum=1),
     )
