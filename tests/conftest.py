@@ -1,6 +1,8 @@
 """Fixtures for all tests: reference checkpoints, vocabularies and corpora."""
 
 import gc
+import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import signal
@@ -16,12 +18,12 @@ TESTS = pathlib.Path(__file__).resolve().parent
 FIXTURES = TESTS / "fixtures"
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
-# For TensorFlow and JAX: compiling takes longer than a few tiny steps.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-    "--xla_cpu_use_fusion_emitters=false",
-)
+# For TensorFlow and JAX: compiling takes longer than a few tiny steps. JAX ends at a flag
+# that its version does not know.
+FLAGS = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+if not importlib.util.find_spec("jax") or importlib.metadata.version("jax") < "0.11":
+    FLAGS += " --xla_cpu_use_fusion_emitters=false"
+os.environ.setdefault("XLA_FLAGS", FLAGS)
 
 # Tracing creates many objects that stay. With default thresholds the garbage collector
 # takes a tenth of the tests' time.

@@ -144,20 +144,9 @@ def _server(backend):
         environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     server = forkserver.ForkServer()
     server.set_forkserver_preload(["tests.warm_process"])
-    with mock.patch.dict(os.environ, environment), _silence():
+    with mock.patch.dict(os.environ, environment):
         server.ensure_running()
     return server
-
-
-@contextlib.contextmanager
-def _silence():
-    """Context without standard error, where TensorFlow names what it does not find."""
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 2)
-    yield
-    os.dup2(kept, 2)
-    os.close(kept)
-    os.close(nothing)
 
 
 def _forked_from(backend):

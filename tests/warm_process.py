@@ -3,11 +3,15 @@
 import contextlib
 import gc
 import importlib
+import os
 import sys
 import unicodedata
 
-from albert_keras import cli
-from albert_keras.tokenizers.normalization import code_points
+# What TensorFlow says while it is imported. Forks have their own standard error.
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+from albert_keras import cli  # noqa: E402
+from albert_keras.tokenizers.normalization import code_points  # noqa: E402
 
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     cli.main(["--version"])
