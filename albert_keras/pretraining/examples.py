@@ -66,7 +66,7 @@ class PretrainingDataConfig(Options):
         "share of tokens to predict", 0.15, Range(above=0, maximum=1)
     )
     max_predictions: int | None = option(
-        "maximum per row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
+        "predictions per row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
     )
     random_replacements: str = option(
         "tokens that may replace a masked token: ordinary, all but special tokens; "
