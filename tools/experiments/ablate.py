@@ -154,6 +154,7 @@ SHORT_GROWN = ((0.45, f"{SHORT},num_layers=1"), (0.18, f"{SHORT},num_layers=2"))
 RECIPE_PHASES = (*SHORT_GROWN, (0.18, SHORT), (0.19, LONG))
 # The same, for models whose layers start from one application, or from fewer than 12.
 SIZE_PHASES = ((0.4, f"{SHORT},num_layers=1"), (0.3, SHORT), (0.3, LONG))
+ROWS_OF_64 = (*SIZE_PHASES[:2], (0.3, f"{BATCH},sequence_length=64"))
 ONE_DEPTH = ((0.7, SHORT), (0.3, LONG))
 DEEP_PHASES = (
     *((0.3, f"{SHORT},num_layers=1"), (0.35, f"{SHORT},num_layers=3")),
@@ -234,6 +235,7 @@ ABLATIONS = {
             "256 x 12": size(256, 12, DEEP_PHASES),
             "768 x 1": size(768, 1, ONE_DEPTH),
             "256 x 4, not shared": size(256, 4, ONE_DEPTH, "--sharing none"),
+            "256 x 3, rows of 64": size(256, 3, ROWS_OF_64),
         },
         equal="time",
         options=f"{RECIPE} --precision mixed_bfloat16",
