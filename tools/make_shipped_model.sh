@@ -68,6 +68,9 @@ measure() { # RUN
     "$tools/ngram_baselines.py" "run/$1" --data records_$text --scores scores_$text.json \
       > $text.json
   done
+  albert-keras convert "run/$1" --head text_embedding --output "embedder_$1"
+  "$tools/benchmarks/inference.py" "embedder_$1" --texts GLUE/SST-2/dev.tsv --text-column sentence \
+    --only litert_int8 --json > speed.json
 }
 prepare_tokens tokens train_*.jsonl
 prepare_records records_held held_*.jsonl
@@ -86,7 +89,7 @@ if [ $name = albert_mini_en ]; then
     --phases $phases --precision float32 --jit-compile
   measure fourth
   "$tools/ship_model.py" $name --run run/fourth --evaluation held.json --other-text other.json \
-    --text . --output albert_mini_12
+    --speed speed.json --text . --output albert_mini_12
   # Three layers learn to compare two texts, and then words and orders again. Long training
   # on words forgets the pairs, so they follow once more.
   "$tools/natural_pairs.py" train_*.jsonl --questions "$questions" --output natural
@@ -107,7 +110,7 @@ if [ $name = albert_mini_en ]; then
     --learning-rate 1e-3 --warmup-steps 300 --phases num_steps=16000,batch_size=32
   measure sixth
   "$tools/ship_model.py" $name --run run/sixth --evaluation held.json --other-text other.json \
-    --text . --output albert_mini_long
+    --speed speed.json --text . --output albert_mini_long
   learn_pairs albert_mini_long 800 $name --learning-rate 6e-4 --seed 8
   note="Before the first and the third of the last three runs, 3 of the 12 layers were trained on
 natural pairs: 1,500 and 800 steps on shared words, and 1,500 steps each on answers to questions. "
@@ -141,5 +144,5 @@ else
     --num-steps 400 --steps-per-evaluation 200
 fi
 "$tools/ship_model.py" $name --run run/$name --evaluation held.json --other-text other.json \
-  --comparisons compared/*/results.json --text . \
+  --speed speed.json --comparisons compared/*/results.json --text . \
   --note "${note:-}\`tools/make_shipped_model.sh $name\` runs all steps, from the text to this page."

@@ -9,7 +9,7 @@ its weights.
 
 examples:
   tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
-      --other-text other.json --text .
+      --other-text other.json --speed speed.json --text .
   tools/ship_model.py albert_nano_en --comparisons sst2/results.json tasks/results.json
 """
 
@@ -41,6 +41,8 @@ from tools.parser import new_parser
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
+# Options with files of figures.
+MEASURED = ("evaluation", "other_text", "speed")
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
 PAPER_POSITIONS = 125_000 * 4_096 * 512
 
@@ -57,7 +59,8 @@ def main(argv=None):
         else:
             shutil.copytree(output, folder, dirs_exist_ok=True)
         write_json(folder / "results.json", results)
-        card = template.format(**results, checksums=checksums(folder))
+        size = (folder / "model.weights.h5").stat().st_size
+        card = template.format(**results, size=size, checksums=checksums(folder))
         (folder / CARD).write_text(card, "utf-8")
     print(output)
 
@@ -69,14 +72,15 @@ def parse(argv):
     add("--run", **path, help="run of `pretrain`")
     add("--evaluation", **path, help="file of scores of ngram_baselines.py")
     add("--other-text", **path, help="the same on a source that was not trained on")
+    add("--speed", **path, help="what inference.py prints as JSON of an embedder")
     add("--comparisons", **path, nargs="+", help="files of compare_with_random.py")
     add("--text", **path, help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl")
     add("--note", default="", help="further text for the card")
     add("--output", **path)
     arguments = parser.parse_args(argv)
-    of_run = [arguments.evaluation, arguments.other_text, arguments.text]
+    of_run = [getattr(arguments, name) for name in ("text", *MEASURED)]
     if arguments.run and None in of_run:
-        parser.error("with --run give --evaluation, --other-text and --text")
+        parser.error("with --run give --evaluation, --other-text, --speed and --text")
     return arguments
 
 
@@ -135,7 +139,7 @@ def collect_results(arguments, output):
         collect_run(arguments) if arguments.run else read_json(output / "results.json")
     )
     results = {"comparisons": {"table": "Not measured."}, **run}
-    for name in ("evaluation", "other_text"):
+    for name in MEASURED:
         if getattr(arguments, name):
             results[name] = read_json(getattr(arguments, name))
     if arguments.comparisons:
@@ -235,14 +239,11 @@ def phase_as_row(phase, examples):
     if examples["masking"] == "ngram":
         masked += f" of up to {examples['max_ngram']} words"
     positions = phase.num_steps * phase.batch_size * examples["sequence_length"]
-    cells = [
-        f"{phase.batch_size} x {examples['sequence_length']}",
-        str(phase.num_layers or "all"),
-        masked,
-        f"{phase.num_steps:,}",
-        f"{positions:,}",
-    ]
-    return {"row": f"| {' | '.join(cells)} |", "positions": positions}
+    row = (
+        f"| {phase.batch_size} x {examples['sequence_length']} | "
+        f"{phase.num_layers or 'all'} | {masked} | {phase.num_steps:,} | {positions:,} |"
+    )
+    return {"row": row, "positions": positions}
 
 
 def collect_comparisons(paths):

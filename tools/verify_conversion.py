@@ -70,24 +70,21 @@ def compare_outputs(model, path, seed=0):
     compare_outputs(model, "albert-base-v2").differences  # {"mlm_logits": 2e-6, ...}
     ```
     """
-    found = find_checkpoint(path)
-    source, checkpoint = found.source, found.files
-    head = head_of(model)
-    inputs = random_inputs(model, seed)
+    found, head = find_checkpoint(path), head_of(model)
+    inputs, known = random_inputs(model, seed), {}
     outputs = _as_dict(model(inputs))
-    known = {}
-    if source == "keras_hub":
-        library, expected = "keras_hub", _run_keras_hub(checkpoint, head, inputs)
+    if found.source == "keras_hub":
+        library, expected = "keras_hub", _run_keras_hub(found.files, head, inputs)
+        if head == "pretraining":
+            epsilon = keras_hub.MASKED_WORDS_EPSILON
+            before = outputs["mlm_logits"]
+            with mock.patch.object(model.mlm_head.normalization, "epsilon", epsilon):
+                outputs = _as_dict(model(inputs))
+            name = f"layer norm epsilon of {epsilon} in keras-hub's masked-word head"
+            known[name] = _difference(before, outputs["mlm_logits"])
     else:
         library = "transformers"
-        expected = _run_transformers(checkpoint, model, inputs, outputs)
-    if library == "keras_hub" and head == "pretraining":
-        epsilon = keras_hub.MASKED_WORDS_EPSILON
-        before = outputs["mlm_logits"]
-        with mock.patch.object(model.mlm_head.normalization, "epsilon", epsilon):
-            outputs = _as_dict(model(inputs))
-        name = f"layer norm epsilon of {epsilon} in keras-hub's masked-word head"
-        known[name] = _difference(before, outputs["mlm_logits"])
+        expected = _run_transformers(found.files, model, inputs, outputs)
     differences = {
         name: _difference(outputs[name], value) for name, value in expected.items()
     }
