@@ -22,6 +22,7 @@ from albert_keras.runs.finetuning_task import (
     fit_rate,
     fit_recipe,
     hold_out,
+    layer_decay_of,
     read_rows,
     report_overlap,
     split_rows,
@@ -251,7 +252,7 @@ class FinetuningRun:
             if getattr(self.task, "early_exit", None) == "two-stage":
                 add_exits_to_classifier(self.model, config)
             self.learner = self.make_learner()
-            decay = config.layer_decay
+            decay = layer_decay_of(config, shape)
             optimizer = make_optimizer(
                 self.learning_rate,
                 num_steps=recipe.num_steps,
@@ -324,17 +325,13 @@ class FinetuningRun:
             return recorded["recipe"]["learning_rate"]
         folder = self.folder.path / SWEEP
         rule, num_steps = self.recipe.learning_rate, self.recipe.num_steps
+        num_steps = min(num_steps, max(num_steps // 10, LEAST_TRIAL_STEPS))
+        unset = dict.fromkeys(("num_epochs", "warmup_steps", "patience"))
         trial = dataclasses.replace(
-            self.config,
-            num_epochs=None,
-            num_steps=min(num_steps, max(num_steps // 10, LEAST_TRIAL_STEPS)),
-            warmup_steps=None,
-            collapse_guard=False,
-            patience=None,
+            self.config, num_steps=num_steps, collapse_guard=False, **unset
         )
         scores = {}
-        for rate in (rule / 3, rule, rule * 3):
-            rate = rounded_rate(rate)
+        for rate in map(rounded_rate, (rule / 3, rule, rule * 3)):
             changes = {"learning_rate": rate, "run": str(folder / f"{rate:g}")}
             run = type(self)(dataclasses.replace(trial, **changes))
             run.is_trial = True

@@ -225,9 +225,10 @@ class FinetuningRunConfig(RecipeOptions, TrainingOptions, RowOptions):
         "fields of `AlbertConfig` that differ from the checkpoint's",
         members=changed_fields(("num_layers", *ATTENTION_FIELDS), "the checkpoint's"),
     )
-    layer_decay: float = option(
-        "factor of the learning rate from a layer to the one below",
-        1.0,
+    layer_decay: float | None = option(
+        "factor of the learning rate from a layer to the one below (default: 0.9 for "
+        "trained models narrower than 768, else 1)",
+        None,
         Range(above=0, maximum=1),
     )
     freeze: str | None = option("part that is not trained", None, choices=FROZEN)

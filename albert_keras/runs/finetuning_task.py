@@ -25,6 +25,8 @@ TFDS = "tfds"
 
 # Fewest steps of narrow models on small files, from `docs/results/measurements.md`.
 LEAST_STEPS = 300
+# Default of `layer_decay` for trained narrow models, from the same file.
+LAYER_DECAY = 0.9
 
 # The fewest different texts to hold some out.
 _LEAST_TEXTS = 100
@@ -163,6 +165,16 @@ def fit_rate(recipe, config, shape):
         f"{BASE_WIDTH} and more"
     )
     return dataclasses.replace(recipe, learning_rate=rate)
+
+
+def layer_decay_of(config, shape):
+    """Returns the layer decay of a run, a float.
+
+    Args:
+        config, shape: See `fit_recipe`.
+    """
+    has_rule = is_narrow(shape) and not config.random_weights
+    return config.layer_decay or (LAYER_DECAY if has_rule else 1.0)
 
 
 def is_narrow(shape):

@@ -30,7 +30,7 @@ class CollapseGuard(LogGuard):
     - At `num_evaluations` evaluations in a row, all held-out rows got one label
       (`val_num_predicted_labels` is 1), or the predictions of a regression do not vary
       (`val_spread`), while the training loss was stuck.
-    - The training loss was stuck over `num_steps` steps.
+    - The training loss was stuck in the later half of `num_steps` steps.
 
     A loss is stuck if its mean is at least 99.5 % of the loss of the best constant
     answer. Small models reach that on CoLA only after half of the steps.
@@ -90,13 +90,15 @@ class CollapseGuard(LogGuard):
             return
         # The first entry is a mean over earlier steps, so it does not count.
         losses = [loss for _, loss in self.window[1:]]
+        # A model may begin to learn in the window.
+        later_losses = losses[len(losses) // 2 :]
         self.window = self.window[-1:]
-        if self._are_stuck(losses):
-            mean = statistics.fmean(losses)
+        if self._are_stuck(later_losses):
+            mean = statistics.fmean(later_losses)
             self._stop(
                 entry,
-                f"the loss was {mean:.3f} on average over {num_steps} steps, that of a "
-                f"constant answer is {self.prior_loss:.3f}",
+                f"the loss was {mean:.3f} on average in the later half of {num_steps} "
+                f"steps, that of a constant answer is {self.prior_loss:.3f}",
             )
 
     def _judge_predictions(self, entry):

@@ -78,6 +78,8 @@ def test_a_result_of_one_label_is_an_error_whatever_the_loss(
         ([PRIOR] * 7, None, 30),
         ([0.3, 0.561, 0.559, 0.561, 0.559], 50, 0),
         ([0.3, 0.559, 0.559, 0.559, 0.559], None, 0),
+        # It begins to learn.
+        ([0.3, 0.6, 0.6, 0.559, 0.559], None, 0),
         # Of the second 40 steps; the fifth entry counts for the first ones alone.
         ([0.3, 0.2, 0.2, 0.2, 5.0, 0.6, 0.6, 0.6, 0.6], 50, 0),
         ([0.3, 0.2, 0.2, 0.2, 0.2, 0.6, 0.6, 0.6, 0.6], 90, 0),
@@ -130,9 +132,8 @@ def test_flat_predictions_of_a_regression_in_any_unit(unit):
 def test_the_error_has_step_loss_rate_and_remedy():
     error = collapse(losses([0.7, 0.6, 0.5]), 0.5, num_steps=20)
     assert (
-        "by step 30 the loss was 0.550 on average over 20 steps, that of a constant "
-        "answer is 0.500, learning rate 0.25. Train in another run folder with "
-        "--learning-rate sweep"
+        "by step 30 the loss was 0.500 on average in the later half of 20 steps, that "
+        "of a constant answer is 0.500, learning rate 0.25. Train in another run folder"
     ) in error.reason
     assert str(error) == error.reason
     error = collapse(evaluations(val_num_predicted_labels=[1, 1]))
