@@ -247,7 +247,7 @@ class Trainer:
             return []
         writers = [JsonLines(self.run_folder / "log.jsonl", step)]
         if all(map(importlib.util.find_spec, ("tensorboard", "tensorflow"))):
-            scalars = TensorBoardScalars(self.run_folder / "tensorboard")
+            scalars = TensorBoardScalars(self.run_folder / "tensorboard", step)
             writers.append(stack.enter_context(contextlib.closing(scalars)))
         return writers
 

@@ -1,7 +1,6 @@
 """Scalars that TensorBoard reads back."""
 
 import pytest
-import tensorflow as tf
 
 from albert_keras.training.tensorboard import TensorBoardScalars
 
@@ -26,16 +25,13 @@ def scalars_in(folder):
 
     events = EventAccumulator(str(folder)).Reload()
     return {
-        tag: [
-            (event.step, tf.make_ndarray(event.tensor_proto).item())
-            for event in events.Tensors(tag)
-        ]
-        for tag in events.Tags()["tensors"]
+        tag: [(event.step, event.value) for event in events.Scalars(tag)]
+        for tag in events.Tags()["scalars"]
     }
 
 
-def write(folder, entries, model):
-    scalars = TensorBoardScalars(folder)
+def write(folder, entries, model, last_step=0):
+    scalars = TensorBoardScalars(folder, last_step)
     for entry in entries:
         scalars.write(entry, model)
     scalars.close()
@@ -53,6 +49,14 @@ def test_training_and_held_out_share_their_tags(tmp_path):
         "gradient_norm": [(3, 0.75), (6, 0.5)],
     }
     assert scalars_in(tmp_path / "validation") == {"loss": [(6, 2.375)]}
+
+
+def test_steps_that_a_resumed_training_repeats_appear_once(tmp_path):
+    entries = [{"step": step, "val_loss": 2.5} for step in (3, 6, 9)]
+    write(tmp_path, entries, FakeModel())
+    write(tmp_path, [{"step": 9, "val_loss": 2.25}], FakeModel(), last_step=6)
+    found = scalars_in(tmp_path / "validation")["loss"]
+    assert found == [(3, 2.5), (6, 2.5), (9, 2.25)]
 
 
 @pytest.mark.parametrize("optimizer", [FakeLamb, FakeScaled])
