@@ -154,8 +154,13 @@ class ExitRule:
         return xp.logical_and(counts >= self.patience, depth >= self.min_depth)
 
     def to_dict(self):
-        """Returns the fields, the arguments of the class."""
+        """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
         return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, content):
+        """Returns the rule of `to_dict`, such as `exit_rule` of a calibrated model."""
+        return cls(**content)
 
 
 def simulate_exits(rule, logits):

@@ -52,7 +52,7 @@ class EarlyExit:
         num_layers = model.backbone.num_layers
         if rule is None:
             full_depth = {"name": "fixed_depth", "min_depth": num_layers}
-            rule = ExitRule(**(model.exit_rule or full_depth))
+            rule = ExitRule.from_dict(model.exit_rule or full_depth)
         rule.check(num_layers, model.num_classes)
         self.model, self.rule = model, rule
 

@@ -38,7 +38,7 @@ NUMBERS = np.array([[1.0, 1.5, 1.55, 1.56, 3.0], [2.0, 2.05, 2.09, 4.0, 4.0]])[
 def test_rows_leave_where_the_rule_says(rule, logits, exits):
     rule.check(5, logits.shape[-1])
     assert simulate_exits(rule, logits).tolist() == exits
-    assert ExitRule(**json.loads(json.dumps(rule.to_dict()))) == rule
+    assert ExitRule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
 
 
 def test_temperatures_change_confidence_at_their_depth():
