@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import dataclasses
+import functools
 import os
 import sys
 import warnings
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from albert_keras.checks import check_choice
+
+# JAX ends all workers when one has not responded for this time. Its default is 100.
+HEARTBEAT_TIMEOUT_SECONDS = 30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +121,8 @@ def get_strategy(name):
             logical CPU devices; `"tpu"` (TensorFlow), not tested on TPUs: a test only
             compiles a step for them; `"data_parallel"` (JAX), all devices of one or
             several processes, which Keras' environment variables describe; see
-            `keras.distribution.initialize`.
+            `keras.distribution.initialize`. A lost process ends the others within a
+            minute.
 
     Raises:
         RuntimeError: If the machine or the backend does not support the strategy.
@@ -155,13 +160,21 @@ def _mirrored():
 
 
 def _data_parallel():
+    from unittest import mock
+
     import jax
     import keras
 
     if any(name.startswith("KERAS_DISTRIBUTION_") for name in os.environ):
         # This service would handle SIGTERM, on which a training writes a checkpoint.
         jax.config.update("jax_enable_preemption_service", False)
-        keras.distribution.initialize()
+        # Keras calls this function, and has no argument for the timeout.
+        initialize = functools.partial(
+            jax.distributed.initialize,
+            heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
+        )
+        with mock.patch.object(jax.distributed, "initialize", initialize):
+            keras.distribution.initialize()
     # Keras must not distribute the rows, because each worker reads its own.
     devices = keras.distribution.DataParallel(auto_shard_dataset=False)
     return Strategy(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -132,3 +133,13 @@ def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
         check_same(found, expected, 1e-6)
     for found in both:
         assert "Received: steps 5, 6." in found[1]["steps"]
+
+
+@pytest.mark.slow
+def test_a_lost_worker_ends_the_others():
+    with forked_processes() as start:
+        environments = worker_environments(2)
+        waiting, lost = [start(worker_job.lose_the_second, **e) for e in environments]
+        lost.wait(timeout=300)
+        waiting.wait(timeout=60)
+    assert waiting.returncode == -signal.SIGABRT

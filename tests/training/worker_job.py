@@ -6,7 +6,10 @@ error about workers that go on from different steps.
 """
 
 import json
+import os
 import pathlib
+import signal
+import time
 
 import keras
 import numpy as np
@@ -58,3 +61,12 @@ def train(name, data, output):
 def main(names, *arguments):
     for name in names.split(","):
         train(name, *arguments)
+
+
+def lose_the_second():
+    """Ends the second of two workers after both have met; the first only waits."""
+    strategy = get_strategy("data_parallel")
+    strategy.gather(0)
+    if strategy.worker == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(90)
