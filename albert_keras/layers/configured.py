@@ -22,12 +22,7 @@ class ConfiguredLayer(keras.layers.Layer):
 
     def dense(self, units, name):
         """Returns a dense layer with the original's initializer and this dtype policy."""
-        return keras.layers.Dense(
-            units,
-            kernel_initializer=truncated_normal(self.albert_config),
-            dtype=self.dtype_policy,
-            name=name,
-        )
+        return dense_layer(self.albert_config, units, self.dtype_policy, name)
 
     def layer_norm(self, name="layer_norm"):
         """Returns a layer normalization with the config's epsilon and dtype policy."""
@@ -48,6 +43,25 @@ def flatten_sequences(x):
     the order of the axes in the graph, which XLA cannot compile in a loop.
     """
     return ops.reshape(x, (-1, x.shape[-1]))
+
+
+def dense_layer(albert_config, units, dtype, name, **options):
+    """Returns a `keras.layers.Dense` with the original's initializer.
+
+    Args:
+        albert_config: `AlbertConfig`.
+        units: int.
+        dtype: Keras dtype or dtype policy.
+        name: str.
+        **options: Other arguments of the layer.
+    """
+    return keras.layers.Dense(
+        units,
+        kernel_initializer=truncated_normal(albert_config),
+        dtype=dtype,
+        name=name,
+        **options,
+    )
 
 
 def truncated_normal(albert_config):

@@ -4,7 +4,11 @@ import keras
 from keras import ops
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+from albert_keras.layers.configured import (
+    ConfiguredLayer,
+    dense_layer,
+    truncated_normal,
+)
 from albert_keras.layers.positions import take_tokens
 from albert_keras.layers.seeds import Dropout
 
@@ -171,13 +175,8 @@ class MostProbable(keras.layers.Layer):
 
 def _one_output(layer, use_bias=True):
     """Returns a dense layer of one output in full precision."""
-    return keras.layers.Dense(
-        1,
-        use_bias=use_bias,
-        kernel_initializer=truncated_normal(layer.albert_config),
-        dtype=layer.variable_dtype,
-        name="dense",
-    )
+    config, dtype = layer.albert_config, layer.variable_dtype
+    return dense_layer(config, 1, dtype, "dense", use_bias=use_bias)
 
 
 def _masked(logits, answer_mask):

@@ -9,7 +9,7 @@ from keras import ops
 from albert_keras.config import AlbertConfig, without_removed
 from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
-from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.configured import dense_layer
 from albert_keras.layers.positions import positions_in_example, same_example_mask
 from albert_keras.models.export_spec import ExportSpec
 from albert_keras.presets.hub import SHIPPED_MODELS, SavesByName
@@ -138,12 +138,8 @@ class AlbertBackbone(AlbertModel, keras_hub.models.Backbone):
         self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
         self.token_embedding = self.embedding.token_embedding
         self.encoders = build_encoders(config, dtype)
-        self.pooler = keras.layers.Dense(
-            hidden_dim,
-            activation="tanh",
-            kernel_initializer=truncated_normal(config),
-            dtype=dtype,
-            name="pooler",
+        self.pooler = dense_layer(
+            config, hidden_dim, dtype, "pooler", activation="tanh"
         )
         # Built last: LoRA files name a layer by its place among all layers.
         self.encoder_stack = EncoderStack(

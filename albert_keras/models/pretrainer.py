@@ -4,7 +4,7 @@ import keras
 import keras_hub
 
 from albert_keras.layers import MaskedLMHead
-from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.configured import dense_layer
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.task import TaskModel
 from albert_keras.optimizers import make_optimizer
@@ -23,11 +23,8 @@ class PretrainingModel(TaskModel):
         )
         self.pair_head = None
         if num_pair_classes:
-            self.pair_head = keras.layers.Dense(
-                num_pair_classes,
-                kernel_initializer=truncated_normal(config),
-                dtype=backbone.variable_dtype,
-                name="sop",
+            self.pair_head = dense_layer(
+                config, num_pair_classes, backbone.variable_dtype, "sop"
             )
 
         # === Functional Model ===

@@ -7,7 +7,7 @@ import keras_hub
 from keras import tree
 
 from albert_keras.keras_internals import flatten_layers
-from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.configured import dense_layer
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone, AlbertModel
 from albert_keras.models.classes import accuracy_of, reads_logits
@@ -229,10 +229,7 @@ class FineTuned(TaskModel):
         self.output_dropout = Dropout(
             dropout, dtype=backbone.dtype_policy, name="output_dropout"
         )
-        self.output_dense = keras.layers.Dense(
-            num_outputs,
-            activation,
-            kernel_initializer=truncated_normal(backbone.albert_config),
-            dtype=backbone.variable_dtype,
-            name="logits",
+        config, dtype = backbone.albert_config, backbone.variable_dtype
+        self.output_dense = dense_layer(
+            config, num_outputs, dtype, "logits", activation=activation
         )

@@ -5,7 +5,7 @@ import keras_hub
 from keras import ops
 
 from albert_keras.checks import check_choice
-from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.configured import dense_layer
 from albert_keras.models.copies import on_backbone
 from albert_keras.models.task import TaskModel
 from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
@@ -101,12 +101,9 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
-        self.dense = dense_dim and keras.layers.Dense(
-            dense_dim,
-            dense_activation,
-            kernel_initializer=truncated_normal(backbone.albert_config),
-            dtype=backbone.variable_dtype,
-            name="dense",
+        config, dtype = backbone.albert_config, backbone.variable_dtype
+        self.dense = dense_dim and dense_layer(
+            config, dense_dim, dtype, "dense", activation=dense_activation
         )
 
         # === Functional Model ===
