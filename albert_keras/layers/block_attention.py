@@ -67,8 +67,11 @@ def block_attention(query, key, value, bias, attend, config, training=False):
     keys_of_blocks = _keys_of_blocks(num_blocks, config)
 
     def blocks_of(x, num_blocks, fill=0):
+        padding = [(0, 0)] * len(x.shape)
+        padding[1] = (0, num_blocks * size - sequence_length)
+        x = ops.pad(x, padding, constant_values=fill)
         # (batch, num_blocks, block_size * values of a token)
-        return ops.reshape(_pad(x, num_blocks * size, fill), (batch, num_blocks, -1))
+        return ops.reshape(x, (batch, num_blocks, -1))
 
     queries, keys, values = (blocks_of(x, num_blocks) for x in (query, key, value))
     # With one more block, whose keys are all masked.
@@ -113,10 +116,3 @@ def _keys_of_blocks(num_blocks, config):
     is_outside = ops.logical_or(window < first, window >= num_blocks)
     window = ops.where(is_outside, num_blocks, window)
     return ops.concatenate([own * 0 + ops.arange(first, dtype="int32"), window], axis=1)
-
-
-def _pad(x, length, fill=0):
-    """Pads the second axis at the end."""
-    padding = [(0, 0), (0, length - ops.shape(x)[1])]
-    padding += [(0, 0)] * (len(x.shape) - 2)
-    return ops.pad(x, padding, constant_values=fill)

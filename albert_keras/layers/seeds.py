@@ -65,29 +65,11 @@ def dropout_with_seed(x, rate, seed):
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class Dropout(keras.layers.Layer):
-    """`keras.layers.Dropout` that drops different positions on each replica.
-
-    Args:
-        rate: float in [0, 1). Share of values to drop in training.
-        seed: int, or `None` for a random one.
-    """
-
-    def __init__(self, rate, seed=None, **kwargs):
-        super().__init__(**kwargs)
-        self.rate = rate
-        self.seed = seed
-        if rate > 0:
-            self.seed_generator = ReplicaSeedGenerator(seed)
-        self.built = True
+class Dropout(keras.layers.Dropout):
+    """`keras.layers.Dropout` that drops different positions on each replica."""
 
     def call(self, inputs, training=False):
         if not (training and self.rate > 0):
             return inputs
-        return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
-
-    def get_config(self):
-        return {**super().get_config(), "rate": self.rate, "seed": self.seed}
+        seed = _differ_between_replicas(self.seed_generator.next())
+        return dropout_with_seed(inputs, self.rate, seed)

@@ -55,8 +55,7 @@ class Phase:
         return cls(**own, data_options=values)
 
     def __str__(self):
-        own = {name: getattr(self, name) for name in _OWN}
-        values = {**own, **self.data_options}
+        values = {**options.given_of(self, _OWN), **self.data_options}
         return ",".join(f"{k}={v}" for k, v in values.items() if v is not None)
 
     def resized(self, step_ratio, batch_ratio):

@@ -232,6 +232,8 @@ class HardestShare(keras.losses.Loss):
     """
 
     def __init__(self, loss, share, name=None, **kwargs):
+        # A dict if a saved loss is loaded.
+        loss = keras.losses.get(loss)
         super().__init__(name=name or loss.name, **kwargs)
         if not 0 < share <= 1:
             raise ValueError(
@@ -246,10 +248,6 @@ class HardestShare(keras.losses.Loss):
     def get_config(self):
         loss = keras.losses.serialize(self.loss)
         return {**super().get_config(), "loss": loss, "share": self.share}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**{**config, "loss": keras.losses.deserialize(config["loss"])})
 
     def keep_hardest(self, values, weights):
         """Returns weights that are 0 for all targets but those with the largest values.

@@ -13,9 +13,6 @@ import numpy as np
 
 from albert_keras.checks import check_choice
 
-# JAX ends all workers when one has not responded for this time. Its default is 100.
-HEARTBEAT_TIMEOUT_SECONDS = 30
-
 
 @dataclasses.dataclass(frozen=True)
 class Strategy:
@@ -168,10 +165,10 @@ def _data_parallel():
     if any(name.startswith("KERAS_DISTRIBUTION_") for name in os.environ):
         # This service would handle SIGTERM, on which a training writes a checkpoint.
         jax.config.update("jax_enable_preemption_service", False)
-        # Keras calls this function, and has no argument for the timeout.
+        # JAX ends all workers when one has not responded for this time, by default for
+        # 100 seconds. Keras calls this function, and has no argument for the time.
         initialize = functools.partial(
-            jax.distributed.initialize,
-            heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
+            jax.distributed.initialize, heartbeat_timeout_seconds=30
         )
         with mock.patch.object(jax.distributed, "initialize", initialize):
             keras.distribution.initialize()

@@ -140,8 +140,7 @@ class Trainer:
             if is_finished or (config.patience and num_worse >= config.patience):
                 return {}
             make_dataset = functools.cache(make_dataset)
-            divergence = DivergenceWarning(tell)
-            guards = {"divergence": divergence, **(guards or {})}
+            guards = {"divergence": DivergenceWarning(tell), **(guards or {})}
             writers = [*self._log_writers(stack, resumed.step), *guards.values()]
             enter_phase(resumed.step)
             log = RunLog(resumed.step, config.steps_per_log, writers)
