@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from albert_keras.compression import (
-    cosine_loss,
-    hidden_state_loss,
-    soft_target_loss,
-)
+from albert_keras.compression import cosine_loss, hidden_state_loss, soft_target_loss
 
 torch = pytest.importorskip("torch")
 

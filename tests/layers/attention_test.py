@@ -6,12 +6,7 @@ import pytest
 
 from albert_keras.layers import SelfAttention, attention_bias
 from albert_keras.layers.attention import attend, attention_scores, weigh_values
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 28)).astype("float32")
 MASK = make_inputs()["padding_mask"]

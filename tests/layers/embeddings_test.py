@@ -6,16 +6,8 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.layers import FactorizedEmbedding
-from albert_keras.layers.positions import (
-    positions_in_example,
-    same_example_mask,
-)
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from albert_keras.layers.positions import positions_in_example, same_example_mask
+from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 INPUTS = {name: make_inputs()[name] for name in ("token_ids", "segment_ids")}
 

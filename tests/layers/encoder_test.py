@@ -12,12 +12,7 @@ from albert_keras.layers import (
     build_encoders,
 )
 from albert_keras.layers.chunks import CHUNK_LENGTH
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 28)).astype("float32")
 MASK = make_inputs()["padding_mask"]

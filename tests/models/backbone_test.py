@@ -10,12 +10,7 @@ import tensorflow as tf
 
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.models import AlbertBackbone, AlbertMultipleChoice, AlbertPretrainer
-from tests.helpers import (
-    make_config,
-    make_inputs,
-    max_difference,
-    randomize,
-)
+from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 INPUTS = make_inputs()
 SHAPES = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}

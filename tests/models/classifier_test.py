@@ -9,11 +9,7 @@ import pytest
 from keras import losses
 
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.models.classes import (
-    accuracy_of,
-    reads_logits,
-    takes_class_ids,
-)
+from albert_keras.models.classes import accuracy_of, reads_logits, takes_class_ids
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from albert_keras.train_step.losses import SmoothedCrossentropy
 from tests.helpers import max_difference

@@ -6,9 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from albert_keras.pretraining.pairs import (
-    half_binomial,
-)
+from albert_keras.pretraining.pairs import half_binomial
 
 
 @pytest.mark.parametrize("count", [1, 2, 53, 1_400])

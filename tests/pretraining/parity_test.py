@@ -13,11 +13,7 @@ from albert_keras.pretraining.documents import (
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.masking import draw_masking, mask_examples
-from albert_keras.pretraining.pairs import (
-    ONE_SENTENCE_CHUNKS,
-    PAIR_CLASSES,
-    draw_pairs,
-)
+from albert_keras.pretraining.pairs import ONE_SENTENCE_CHUNKS, PAIR_CLASSES, draw_pairs
 from albert_keras.text.corpus import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests import plain_pretraining_data as plain

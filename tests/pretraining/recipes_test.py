@@ -6,11 +6,7 @@ import pytest
 
 from albert_keras import PRESETS
 from albert_keras.optimizers import OPTIMIZERS, WarmupPolynomialDecay
-from albert_keras.pretraining import (
-    RECIPES,
-    PretrainingDataConfig,
-    PretrainingRecipe,
-)
+from albert_keras.pretraining import RECIPES, PretrainingDataConfig, PretrainingRecipe
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))

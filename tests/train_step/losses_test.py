@@ -15,11 +15,7 @@ from albert_keras.train_step.losses import (
     as_mean,
     weighted_sum,
 )
-from albert_keras.train_step.weights import (
-    GlobalWeights,
-    global_weights,
-    split_batch,
-)
+from albert_keras.train_step.weights import GlobalWeights, global_weights, split_batch
 
 DRAW = np.random.default_rng(3)
 # Targets for sequences, and for tokens.
