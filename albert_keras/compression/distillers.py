@@ -64,10 +64,9 @@ class Distiller(ExactTrainStep, keras.Model):
         self.teacher_encoder = teacher.backbone.with_outputs(hidden_states=True)
         self.temperature = temperature
         names = self.logits_name, _SOFT_TARGETS, _HIDDEN_STATES
-        given = label_weight, soft_weight, state_weight
-        weights = zip(given, self.default_weights, strict=True)
-        weights = [default if each is None else each for each, default in weights]
-        self.weight_of_loss = dict(zip(names, weights, strict=True))
+        given = zip(names, (label_weight, soft_weight, state_weight), strict=True)
+        self.weight_of_loss = dict(zip(names, self.default_weights, strict=True))
+        self.weight_of_loss |= {name: each for name, each in given if each is not None}
         self.built = True
 
     # === To implement for a kind of model ===

@@ -76,9 +76,7 @@ def block_attention(query, key, value, bias, attend, config, training=False):
     queries, keys, values = (blocks_of(x, num_blocks) for x in (query, key, value))
     # With one more block, whose keys are all masked.
     biases = blocks_of(ops.squeeze(bias, (1, 2)), num_blocks + 1, MASKED_SCORE)
-
-    def attend_globally():
-        return attend(query[:, : num_global * size], key, value, bias)
+    attend_globally = partial(attend, query[:, : num_global * size], key, value, bias)
 
     def attend_in_blocks(chunk):
         attended = keys_of_blocks[chunk]

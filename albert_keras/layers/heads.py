@@ -31,6 +31,9 @@ class MaskedLMHead(ConfiguredLayer):
     def __init__(self, albert_config, token_embedding, **kwargs):
         super().__init__(albert_config, **kwargs)
         config = self.albert_config
+        if isinstance(token_embedding, dict):
+            # A saved layer is loaded.
+            token_embedding = keras.layers.deserialize(token_embedding)
         self.token_embedding = token_embedding
         self.transform = self.dense(config.embedding_dim, "transform")
         self.normalization = self.layer_norm()
@@ -48,11 +51,6 @@ class MaskedLMHead(ConfiguredLayer):
             **super().get_config(),
             "token_embedding": keras.layers.serialize(self.token_embedding),
         }
-
-    @classmethod
-    def from_config(cls, config):
-        token_embedding = keras.layers.deserialize(config["token_embedding"])
-        return cls(**{**config, "token_embedding": token_embedding})
 
     def call(self, sequence_output, mask_positions, training=False):
         # (batch, num_predictions, hidden_dim)

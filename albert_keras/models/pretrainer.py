@@ -60,8 +60,7 @@ class PretrainingModel(TaskModel):
         if self.pair_head is not None:
             # (batch, max_pairs, hidden_dim)
             first_tokens = take_tokens(x, inputs["pair_positions"])
-            pooled_output = self.backbone.pooler(first_tokens)
-            outputs["sop_logits"] = self.pair_head(pooled_output)
+            outputs["sop_logits"] = self.pair_head(self.backbone.pooler(first_tokens))
         return self._select_outputs(outputs)
 
     def compute_output_spec(self, inputs, training=None, mask=None):
@@ -120,7 +119,8 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         "swapped".
 
     Raises:
-        ValueError: If only one of the two features of packed rows is given.
+        ValueError: If only one of the two features of packed rows is given, or a model
+            with a pair head gets single texts.
 
     Example:
 
@@ -135,6 +135,14 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     preprocessor_cls = AlbertPretrainerPreprocessor
     arguments = ("num_pair_classes",)
+
+    def preprocess_samples(self, x, y=None, sample_weight=None):
+        if self.num_pair_classes and not isinstance(x, tuple | dict):
+            raise ValueError(
+                "`x` must be a tuple of first and second segments, or texts if "
+                f"num_pair_classes=0. Received: texts, {self.num_pair_classes} classes."
+            )
+        return super().preprocess_samples(x, y, sample_weight)
 
     def default_metrics(self, loss):
         return None

@@ -18,7 +18,7 @@ import itertools
 
 import numpy as np
 
-from albert_keras.checks import check_choice, check_json
+from albert_keras.checks import check_choice, check_json, shown
 from albert_keras.pretraining import jobs, token_store
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -99,6 +99,7 @@ def prepare_pretraining_data(
         BlockingIOError: If another call is writing to the folder.
         ValueError: If `output_dir` contains data of other arguments, the corpus is not
             valid, or it gives no example.
+        TypeError: If `tokenizer` is not a tokenizer of this package.
         OSError: If the disk is full. Finished work is kept for the next call.
 
     Example:
@@ -114,6 +115,11 @@ def prepare_pretraining_data(
     (2, 2)
     """
     check_choice("format", format, jobs.DATA_FORMATS)
+    if not hasattr(tokenizer, "encoder"):
+        raise TypeError(
+            "`tokenizer` must be a tokenizer of this package; the order is corpus, "
+            f"tokenizer, output_dir. Received: tokenizer={shown(tokenizer)}."
+        )
     config = config or PretrainingDataConfig()
     # Errors are raised here instead of in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)

@@ -52,9 +52,8 @@ class JiebaSegmenter:
         begins = (np.diff(chinese, prepend=-2) > 1) | np.isin(chinese, offsets)
         bounds = [*np.flatnonzero(begins), len(chinese)]
         phrases = [characters[start:end] for start, end in itertools.pairwise(bounds)]
-        lengths = np.array(
-            [len(w) for phrase in phrases for w in self._cut(phrase)], int
-        )
+        words = itertools.chain.from_iterable(map(self._cut, phrases))
+        lengths = np.array([*map(len, words)], int)
         word_starts[chinese] = False
         word_starts[chinese[np.cumsum(lengths) - lengths]] = True
         return token_ids, offsets, word_starts

@@ -132,10 +132,8 @@ def _serialize(documents, offset, vocabulary_size):
     of_documents = np.diff(documents.document_offsets)
     of_sentences = np.diff(documents.sentence_offsets)
     lengths = np.concatenate([[*counts, dtype.itemsize], of_documents, of_sentences])
-    parts = (
-        lengths.astype(_WORD).tobytes(),
-        documents.marked_ids.astype(dtype).tobytes(),
-    )
+    arrays = lengths.astype(_WORD), documents.marked_ids.astype(dtype)
+    parts = [array.tobytes() for array in arrays]
     checksums = map(google_crc32c.value, parts)
     values = offset, sum(map(len, parts)), *counts, *checksums
     return b"".join(parts), dict(zip(_FIELDS, values, strict=True))

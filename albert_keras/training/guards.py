@@ -108,12 +108,11 @@ class DivergenceWarning(LogGuard):
             self.has_warned = True
             remedies = "a lower rate and a longer warm-up."
             if any(name.startswith("mlm") for name in entry):
-                remedies = (
-                    "a rate that fits the batch size (LAMB's 0.00176 is for 4096; scale "
-                    "it by the square root of batch / 4096) and a longer warm-up. If the "
-                    "masked-token loss stays at 6.6 to 7.3, the model has learned only "
-                    "token frequencies: the rate is too high, or the vocabulary does not "
-                    "fit the text."
+                remedies += (
+                    " LAMB's rate of 0.00176 is for batches of 4096: scale it by the "
+                    "square root of batch / 4096. If the masked-token loss stays at 6.6 "
+                    "to 7.3, the model has learned only token frequencies: the rate is "
+                    "too high, or the vocabulary does not fit the text."
                 )
             self.warn(
                 f"The loss has been above its first value for {self.patience} steps: "

@@ -117,20 +117,18 @@ class JsonLines:
 
     def __init__(self, path, last_step=0):
         self.path = pathlib.Path(path)
-        if self.path.exists():
-            self._cut(last_step)
-
-    def write(self, entry, model):
-        """Appends an entry."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-
-    def _cut(self, last_step):
+        if not self.path.exists():
+            return
         lines = self.path.read_text("utf-8").splitlines(keepends=True)
         kept = [line for line in lines if _is_kept(line, last_step)]
         if kept != lines:
             with atomic_path(self.path) as temporary:
                 temporary.write_text("".join(kept), "utf-8")
+
+    def write(self, entry, model):
+        """Appends an entry."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
 
 
 def read_entry(line):

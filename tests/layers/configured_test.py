@@ -73,11 +73,3 @@ def test_dropout_is_seeded_and_changes_from_call_to_call():
     assert not np.array_equal(first, one(x, training=True))
     assert np.array_equal(x, one(x, training=False))
     assert set(np.unique(first)) == {np.float32(0.0), np.float32(1 / 0.6)}
-
-
-def test_dropout_keeps_one_generator_and_its_configuration():
-    layer = Dropout(0.3, seed=4)
-    assert len(layer.variables) == 1
-    again = Dropout.from_config(layer.get_config())
-    assert (again.rate, again.seed) == (0.3, 4)
-    assert Dropout(0.0).variables == []

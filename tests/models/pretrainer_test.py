@@ -5,9 +5,11 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.models import AlbertPretrainer
+from albert_keras.preprocessors import AlbertPretrainerPreprocessor
 from tests.helpers import max_difference, randomize
 from tests.models.small_models import WORDS as INPUTS
 from tests.models.small_models import make_model
+from tests.tasks.task_checks import make_tokenizer
 
 RANDOM = np.random.default_rng(5)
 LABELS = {
@@ -52,6 +54,15 @@ def test_pair_head_reads_the_pooled_output_without_dropout():
     assert max_difference(pretrainer(INPUTS)["sop_logits"], expected) < 1e-5
     training = pretrainer(INPUTS, training=True)["sop_logits"]
     assert max_difference(training, expected) < 1e-5
+
+
+def test_a_pair_head_needs_pairs_of_texts():
+    tokenizer = make_tokenizer()
+    fields = {"vocabulary_size": tokenizer.vocabulary_size()}
+    preprocessor = AlbertPretrainerPreprocessor(tokenizer, sequence_length=13)
+    model = make_model(AlbertPretrainer, fields=fields, preprocessor=preprocessor)
+    with pytest.raises(ValueError, match="first and second segments.* 2 classes"):
+        model.fit(["a good film", "dull"], verbose=0)
 
 
 def cross_entropy(logits, labels):

@@ -321,6 +321,13 @@ def test_a_changed_file_is_named(documents, tokenizer, tmp_path):
     prepare_records(paths, tokenizer, folder, CONFIG)
 
 
+def test_arguments_in_another_order_are_an_error(documents, tokenizer, tmp_path):
+    with pytest.raises(
+        TypeError, match="corpus, tokenizer, output_dir. Received: .*a'"
+    ):
+        prepare_records(documents, str(tmp_path / "data"), tokenizer, CONFIG)
+
+
 def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path):
     with claimed_by_another(tmp_path / "data"):
         with pytest.raises(BlockingIOError, match="Received: '.*data'"):
