@@ -47,10 +47,8 @@ class MaskedLMHead(ConfiguredLayer):
         )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "token_embedding": keras.layers.serialize(self.token_embedding),
-        }
+        token_embedding = keras.layers.serialize(self.token_embedding)
+        return {**super().get_config(), "token_embedding": token_embedding}
 
     def call(self, sequence_output, mask_positions, training=False):
         # (batch, num_predictions, hidden_dim)

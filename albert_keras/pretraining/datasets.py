@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import tree
 
-from albert_keras.checks import check_positive_integer
+from albert_keras.checks import check_positive_integer, shown
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import RecordStream, find_shards
 from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
@@ -79,6 +79,11 @@ def pretraining_dataset(
     pretrainer.fit(train, steps_per_epoch=10)
     ```
     """
+    for name, value in {"seed": seed, "start_step": start_step}.items():
+        if type(value) is not int or value < 0:
+            raise ValueError(
+                f"`{name}` must be an integer, at least 0. Received: {shown(value)}."
+            )
     stream = _open_source(source, sentence_pairs, config, seed)
     return _deliver(stream, batch_size, sentence_pairs, shard, start_step)
 

@@ -114,6 +114,9 @@ def test_invalid_arguments(folder):
     config = PretrainingDataConfig(sequence_length=31)
     with pytest.raises(ValueError, match="only for token stores; .*sequence_length=31"):
         pretraining_validation_dataset(folder, BATCH_SIZE, config=config)
+    for given in ({"seed": None}, {"seed": 0, "start_step": -1}):
+        with pytest.raises(ValueError, match=r"an integer, at least 0. .*: (None|-1)"):
+            pretraining_dataset(folder, BATCH_SIZE, **given)
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])
