@@ -165,8 +165,8 @@ def _data_parallel():
     if any(name.startswith("KERAS_DISTRIBUTION_") for name in os.environ):
         # This service would handle SIGTERM, on which a training writes a checkpoint.
         jax.config.update("jax_enable_preemption_service", False)
-        # JAX ends all workers when one has not responded for this time, by default for
-        # 100 seconds. Keras calls this function, and has no argument for the time.
+        # JAX ends all workers when one has not responded for this time; its default is
+        # 100. `keras.distribution.initialize` calls this function without the option.
         initialize = functools.partial(
             jax.distributed.initialize, heartbeat_timeout_seconds=30
         )
