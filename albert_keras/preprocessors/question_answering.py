@@ -77,7 +77,8 @@ class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     def columns(self, x, y=None, *, is_batch=True):
         """Returns questions and contexts, and a dict of answers.
 
-        If these are all rows, warns of those whose answer is not in the context.
+        If these are all rows, warns of answers that are not in the context, or not at
+        their `answer_start`.
         """
         x = base.parts_of(base.transposed(x), *PARTS)
         y = base.transposed(y)
@@ -148,17 +149,28 @@ def _questions(x, y):
 
 
 def _check_answers(questions):
-    """Warns of answers that are not in their context."""
+    """Warns of answers that are not in their context, or not at `answer_start`."""
     answered = [question for question in questions if question.answers]
     num_lost = sum(
         not any(text in question.context for text, _ in question.answers)
         for question in answered
     )
-    rule = f"Answers must be in their context. Received: {len(answered)} answers"
+    num_moved = sum(
+        # -1 is an unknown position.
+        start >= 0 and text in context and not context.startswith(text, start)
+        for _, _, context, answers, _ in answered
+        for text, start in answers
+    )
+    rule = "Answers must be in their context, at `answer_start`. Received: "
+    rule += f"{len(answered)} answers"
     if answered and num_lost == len(answered):
         raise ValueError(f"{rule}, none of which is.")
-    if num_lost:
-        warnings.warn(f"{rule}; {num_lost} are not, and have weight 0.", stacklevel=2)
+    if num_lost or num_moved:
+        warnings.warn(
+            f"{rule}; {num_lost} are not in it, and have weight 0; {num_moved} are "
+            "elsewhere in it, and used there.",
+            stacklevel=2,
+        )
 
 
 def _answers(texts, starts):

@@ -53,12 +53,14 @@ def write_page(folder, report, figures, mistakes, known_texts):
 def _scores(report):
     scores = dict(flatten(report["scores"]))
     known = {n: scores[b] for n, b in _BASELINES.items() if b in scores}
+    known |= report.get("random_spans", {})
     rows = [
         [name.replace("_", " "), value, known.get(name, "")]
         for name, value in scores.items()
         if name not in _BASELINES.values()
     ]
-    return _table(["score", "of the model", "most frequent label"], rows)
+    baseline = "random spans" if "random_spans" in report else "most frequent label"
+    return _table(["score", "of the model", baseline], rows)
 
 
 def _table(names, rows):

@@ -89,7 +89,8 @@ def test_a_question_fills_at_most_half_of_a_short_row(preprocessor):
 def test_answers_that_are_not_where_they_should_be(preprocessor):
     x = (["Who?"] * 4, ["Ann and Bob"] * 4)
     y = {"text": ["Ann", "Bob", "Bob", "Ben"], "answer_start": [4, 8, -1, 0]}
-    with pytest.warns(UserWarning, match="4 answers; 1 are not, and have weight 0"):
+    message = "4 answers; 1 are not in it, and have weight 0; 1 are elsewhere"
+    with pytest.warns(UserWarning, match=message):
         preprocessor.columns(x, y, is_batch=False)
     for texts in (["Ben"] * 4, ["Ben", "", "", ""]):
         with pytest.raises(ValueError, match="Received: . answers, none of which is"):

@@ -56,6 +56,10 @@ def test_scores_stand_beside_those_without_a_model(tmp_path):
     assert "1,234" in texts
     assert "more.f1" in texts
     assert sum(text in ("h2", "Scores") for text in texts) == 1
+    report = {"scores": {"f1": 80.5}, "random_spans": {"f1": 4.75}}
+    write_page(tmp_path, report, {}, [], [])
+    texts, _ = read(tmp_path)
+    assert texts[texts.index("random spans") + 1 :][:3] == ["f1", "80.5", "4.75"]
     assert not any("wrong rows" in text or "Labels" in text for text in texts)
 
 

@@ -2,11 +2,13 @@
 
 import collections
 import difflib
+import random
 import re
 
 import numpy as np
 
 from albert_keras.preprocessors.answer_spans import normalize_answer
+from albert_keras.tokenizers.words import locate_words
 
 # Characters that CMRC's script ignores. Its list also has "……", which it never finds,
 # because it compares single characters.
@@ -24,10 +26,12 @@ def squad_v1_metrics(questions, predictions):
 
     Args:
         questions: list of `Question`, each with an answer.
-        predictions: Dict from the questions' ids to predicted texts.
+        predictions: Dict from ids of questions to predicted texts. A question without
+            prediction scores 0; other ids are ignored.
 
     Returns:
-        Dict: `exact_match` and `f1`, in percent; and `total`, the number of questions.
+        Dict: `exact_match` and `f1`, in percent; `total`, the number of questions; and
+        `missing`, the number of questions without prediction.
 
     Example:
 
@@ -50,9 +54,10 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
 
     Args:
         questions: list of `Question`, labelled.
-        predictions: Dict from the questions' ids to predicted texts, before a threshold
-            if there are null scores.
-        null_scores: Dict from the questions' ids to numbers, or None. The higher a
+        predictions: Dict from ids of questions to predicted texts, before a threshold if
+            there are null scores. A question without prediction scores 0 at all
+            thresholds (the official script skips it); other ids are ignored.
+        null_scores: Dict from the ids of predictions to numbers, or None. The higher a
             number, the less likely is an answer.
         threshold: float, or None. Null score above which a prediction counts as "" for
             `exact` and `f1`. The official script's default is 1.0.
@@ -61,7 +66,7 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
         Dict, scores in percent: `exact`, `f1`, `total`; if there are such questions,
         `HasAns_exact`, `HasAns_f1`, `HasAns_total` of questions with an answer and
         `NoAns_...` of the others; with null scores `best_exact`, `best_exact_thresh`,
-        `best_f1`, `best_f1_thresh`.
+        `best_f1`, `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
 
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
@@ -84,9 +89,15 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
                 questions, values, predictions, null_scores
             )
         if threshold is not None:
-            is_null = np.array([null_scores[q.id] for q in questions]) > threshold
+            is_null = np.array(
+                [
+                    q.id in predictions and null_scores[q.id] > threshold
+                    for q in questions
+                ]
+            )
             scores = {n: np.where(is_null, ~has_answer, s) for n, s in scores.items()}
-    return {**_grouped(scores, has_answer), **best}
+    missing = sum(question.id not in predictions for question in questions)
+    return {**_grouped(scores, has_answer), **best, "missing": missing}
 
 
 def cmrc_metrics(questions, predictions):
@@ -121,8 +132,30 @@ def cmrc_metrics(questions, predictions):
     return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
 
 
+def random_spans(questions, seed=0):
+    """Returns a random span of words for each question, as long as a random answer.
+
+    Args:
+        questions: list of `Question`, each with an answer.
+        seed: int. Default 0.
+
+    Returns:
+        Dict from the questions' ids to spans of their contexts; see `locate_words`.
+    """
+    draw = random.Random(seed)
+    lengths = [len(locate_words(question.answers[0][0])) for question in questions]
+    spans = {}
+    for question in questions:
+        words = locate_words(question.context) or [(0, 0)]
+        length = max(1, min(draw.choice(lengths), len(words)))
+        first = draw.randrange(len(words) - length + 1)
+        start, end = words[first][0], words[first + length - 1][1]
+        spans[question.id] = question.context[start:end]
+    return spans
+
+
 def _mean_scores(questions, predictions, measures):
-    """Returns mean scores in percent and `total`; see `squad_v1_metrics`.
+    """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
 
     `measures` is a dict from names to functions of a right answer and a prediction. If a
     question has several right answers, the best score counts.
@@ -132,7 +165,8 @@ def _mean_scores(questions, predictions, measures):
         name: _percent(_best_scores(measure, questions, golds, predictions))
         for name, measure in measures.items()
     }
-    return {**scores, "total": len(questions)}
+    missing = sum(question.id not in predictions for question in questions)
+    return {**scores, "total": len(questions), "missing": missing}
 
 
 def _f1_of_counts(num_common, num_gold, num_predicted):
@@ -145,12 +179,13 @@ def _f1_of_counts(num_common, num_gold, num_predicted):
 
 
 def _best_scores(measure, questions, golds, predictions):
-    """Returns each prediction's best score over `golds`, the lists of right answers."""
-    scores = []
-    for question, answers in zip(questions, golds, strict=True):
-        predicted = predictions[question.id]
-        scores.append(max(measure(gold, predicted) for gold in answers))
-    return np.array(scores, float)
+    """Returns each question's best score over `golds`, the lists of right answers."""
+    scores = np.zeros(len(questions))
+    for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
+        if question.id in predictions:
+            predicted = predictions[question.id]
+            scores[row] = max(measure(gold, predicted) for gold in answers)
+    return scores
 
 
 def _percent(scores):
@@ -207,8 +242,8 @@ def _best_threshold(questions, scores, predictions, null_scores):
     """Returns the best score, in percent, and its threshold."""
     # Starts without answers, then answers the questions in the order of null scores, and
     # equal null scores in the order of the dict.
-    rows = {question.id: row for row, question in enumerate(questions)}
-    ids = sorted(null_scores, key=null_scores.get)
+    rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
+    ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
     gains = [sum(not questions[row].answers for row in rows.values())]
     for key in ids:
         if questions[rows[key]].answers:

@@ -186,6 +186,14 @@ class QuestionAnsweringTask(FinetuningTask):
     def split_keys(self, rows):
         return [question.context for question in rows]
 
+    def report(self, prepared, predictions):
+        """Returns the scores of random spans for questions with an answer."""
+        answered = [question for question in prepared.rows if question.answers]
+        if not answered:
+            return {}
+        measure, _ = SCORINGS[self.scoring]
+        return {"random_spans": measure(answered, metrics.random_spans(answered))}
+
     def fitted(self, prepared, predictions):
         """Returns a copy with the best null threshold for held-out questions."""
         if not self.has_null:
@@ -242,8 +250,9 @@ class QuestionAnsweringTask(FinetuningTask):
     def write_submission(self, path, prepared, predictions):
         """Writes answers by question to a `.json` file, in the format of SQuAD's server.
 
-        Another path is a folder: it gets the answers as `predictions.json`, and null
-        scores as `null_odds.json`, for `--na-prob-file` of the official script.
+        Another path is a folder: it gets the answers as `predictions.json`, null scores
+        as `null_odds.json`, for `--na-prob-file` of the official script, and candidates
+        as `nbest_predictions.json`.
         """
         predictions = _best_contexts(predictions)
         texts = decoding.apply_threshold(predictions, self.null_threshold)
@@ -252,8 +261,10 @@ class QuestionAnsweringTask(FinetuningTask):
             write_json(path, texts)
             return
         null_scores = {answer.id: answer.null_score for answer in predictions}
+        candidates = {a.id: [c._asdict() for c in a.candidates] for a in predictions}
         write_json(path / "null_odds.json", null_scores)
-        # Last, because it shows that the other file is complete.
+        write_json(path / "nbest_predictions.json", candidates)
+        # Last, because it shows that the other files are complete.
         write_json(path / "predictions.json", texts)
 
     def text_keys(self, rows):

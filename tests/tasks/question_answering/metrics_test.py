@@ -1,5 +1,6 @@
 """Metrics of SQuAD and CMRC: published scores of real systems, and cases by hand."""
 
+import collections
 import functools
 import json
 
@@ -8,6 +9,7 @@ import pytest
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
+    random_spans,
     squad_v1_metrics,
     squad_v2_metrics,
 )
@@ -34,7 +36,7 @@ def test_published_scores_of_version_1(shared):
     metrics = squad_v1_metrics(*read(shared, "1.1", "bert-ensemble"))
     assert round(metrics["exact_match"], 3) == 86.206
     assert round(metrics["f1"], 3) == 92.196
-    assert metrics["total"] == 10570
+    assert (metrics["total"], metrics["missing"]) == (10570, 0)
 
 
 def test_published_scores_of_version_2(shared):
@@ -44,7 +46,7 @@ def test_published_scores_of_version_2(shared):
     assert received == {
         **{"exact": 78.742, "f1": 81.775, "total": 11873, "HasAns_exact": 74.106},
         **{"HasAns_f1": 80.182, "HasAns_total": 5928, "NoAns_exact": 83.364},
-        **{"NoAns_f1": 83.364, "NoAns_total": 5945},
+        **{"NoAns_f1": 83.364, "NoAns_total": 5945, "missing": 0},
     }
 
 
@@ -111,6 +113,32 @@ def test_equal_null_scores_keep_their_order():
         assert metrics["best_exact_thresh"] == (0.5 if best == 100 else 0.0)
 
 
+def test_missing_predictions_score_0():
+    questions = [ask("a", "x"), none("b"), none("c"), ask("d", "y")]
+    first = squad_v1_metrics(questions[::3], {"a": "x", "other": "y"})
+    assert first == {"exact_match": 50.0, "f1": 50.0, "total": 2, "missing": 1}
+    predictions, null_scores = {"a": "x", "c": ""}, {"a": 1.0, "b": 2.0, "c": 9.0}
+    metrics = squad_v2_metrics(questions, predictions, null_scores, threshold=-1.0)
+    # With all null scores above the threshold c is right, and neither b nor d.
+    assert metrics["exact"] == metrics["f1"] == 25
+    assert (metrics["best_exact"], metrics["best_exact_thresh"]) == (50, 1.0)
+    assert (metrics["total"], metrics["missing"]) == (4, 2)
+
+
+def test_random_spans_are_drawn_evenly_with_the_lengths_of_answers():
+    question = Question("", "Who?", "甲 乙 丙丁戊, Ann", (("乙", 0),))
+    long = question._replace(answers=(("乙丙丁", 0),))
+    questions = [(long if n < 1000 else question)._replace(id=n) for n in range(5000)]
+    counts = collections.Counter(random_spans(questions, seed=5).values())
+    assert all(span in question.context for span in counts)
+    words = ["甲", "乙", "丙", "丁", "戊", ",", "Ann"]
+    # A fifth has three words. The limits are over four standard deviations away.
+    assert all(500 < counts[word] < 650 for word in words)
+    assert len(counts) == 12
+    without_words = [question._replace(context=" ")]
+    assert random_spans(without_words) == {"": ""}
+
+
 def score_in_cmrc(golds, predicted):
     question = Question("q", "谁？", "无", tuple((gold, 0) for gold in golds))
     return cmrc_metrics([question], {"q": predicted})
@@ -161,4 +189,4 @@ def test_last_annotators_against_the_others(shared):
     metrics = cmrc_metrics(others, predictions)
     assert metrics["exact_match"] == pytest.approx(77.788, abs=5e-4)
     assert metrics["f1"] == pytest.approx(93.440, abs=5e-4)
-    assert metrics["total"] == 3219
+    assert (metrics["total"], metrics["missing"]) == (3219, 0)

@@ -77,6 +77,12 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     version_1 = dataclasses.replace(task, scoring="squad-1.1")
     of_answered = PreparedRows(ANSWERED, None)
     assert version_1.score(of_answered, answers[:4])["f1"] == 100.0
+    # Questions without an answer make no difference to random spans.
+    spans = version_1.report(of_answered, answers[:4])["random_spans"]
+    assert (spans["total"], spans["f1"] < 100) == (4, True)
+    of_all = task.report(prepared, answers)["random_spans"]
+    assert (of_all["total"], of_all["f1"]) == (4, spans["f1"])
+    assert task.report(PreparedRows(WITH_NONE[4:], None), answers[4:]) == {}
     assert version_1.fitted(of_answered, answers[:4]) is version_1
 
     assert task.score(prepared, answers)["NoAns_f1"] < 100.0
@@ -145,9 +151,12 @@ def test_files_of_answers(tmp_path):
         return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
 
     TASKS["squad"].write_submission(folder, None, answers)
+    first, second = (candidate._asdict() for candidate in candidates)
+    assert first == {"text": "北京", "start": 3, "score": 1.5, "probability": 0.75}
     expected = {
         "predictions.json": {"q1": "北京", "q2": ""},
         "null_odds.json": {"q1": -1.25, "q2": 2.5},
+        "nbest_predictions.json": {"q1": [first, second], "q2": []},
     }
     assert written() == expected
     # A threshold only changes the answers.
