@@ -82,19 +82,16 @@ def find_answers(questions, contexts):
         answer is lost, for each question; and the number of answers found at another
         position than the file states.
     """
-    spans, reasons, num_mended = [], [], 0
-    located = None
+    found, located = [], None
     for question, number in zip(questions, contexts.context_of.tolist(), strict=True):
         # Questions about the same context usually follow each other.
         if number != located:
             located = number
             begin, end = contexts.offsets[number : number + 2]
             starts, ends = contexts.spans[begin:end].T.tolist()
-        span, reason, is_mended = _find_answer(question, starts, ends)
-        spans.append(span)
-        reasons.append(reason)
-        num_mended += is_mended
-    return np.array(spans, np.int64).reshape(-1, 2), reasons, num_mended
+        found.append(_find_answer(question, starts, ends))
+    spans, reasons, are_mended = zip(*found, strict=True)
+    return np.array(spans, np.int64), [*reasons], sum(are_mended)
 
 
 def _find_answer(question, starts, ends):

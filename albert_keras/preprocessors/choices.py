@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.text.examples import Examples
+from albert_keras.preprocessors.texts import pack_rows
 from albert_keras.tokenizers import packing
 
 _BLANK = re.compile("_+")
@@ -83,13 +83,10 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     kept = np.minimum(lengths[article_of], room - questions.lengths)
     articles = packing.Segments(ids, starts[article_of], kept)
 
-    packed = packing.pack_segments(
-        [articles, questions], encoder.cls_token_id, encoder.sep_token_id
-    )
-    labels = {}
-    if rows.answers is not None:
-        labels["labels"] = np.array(rows.answers, np.int32)
-    return Examples(*packed, labels, num_choices)
+    examples = pack_rows(encoder, [articles, questions], num_choices=num_choices)
+    if rows.answers is None:
+        return examples
+    return examples.with_arrays(labels=np.array(rows.answers, np.int32))
 
 
 def _fill(question, option):

@@ -143,8 +143,7 @@ def _questions(x, y):
         answers = [*map(_answers, y["text"], y["answer_start"])]
     rows = enumerate(zip(questions, contexts, answers, strict=True))
     return [
-        Question(str(number), *row, is_impossible=y is not None and not row[-1])
-        for number, row in rows
+        Question(str(number), *row, is_impossible=not row[-1]) for number, row in rows
     ]
 
 

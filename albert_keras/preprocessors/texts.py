@@ -37,7 +37,7 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
         segments = packing.truncate(segments, sequence_length)
     else:
         segments = [_keep_tail(*segments, room, truncation)]
-    return _pack(encoder, segments)
+    return pack_rows(encoder, segments)
 
 
 def numbers_of(columns):
@@ -68,12 +68,16 @@ def split_texts(encoder, texts, *, sequence_length):
     # Window i of n ends at i / n of the text's tokens.
     ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
     windows = packing.whole_texts(token_ids, np.concatenate([[0], ends]))
-    return _pack(encoder, [windows]), text_of
+    return pack_rows(encoder, [windows]), text_of
 
 
-def _pack(encoder, segments):
+def pack_rows(encoder, segments, **fields):
+    """Returns `Examples` of one or two `Segments` of each row, with special tokens.
+
+    `fields` are other arguments of `Examples`.
+    """
     special = encoder.cls_token_id, encoder.sep_token_id
-    return Examples(*packing.pack_segments(segments, *special))
+    return Examples(*packing.pack_segments(segments, *special), **fields)
 
 
 def _keep_tail(segment, room, truncation):

@@ -55,12 +55,11 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
         starts = np.cumsum([0, *map(len, sentences[:-1])])
         rows = np.searchsorted(examples.example_arrays["first_words"], starts)
         batch = examples.padded(rows, self.sequence_length)
-        labels, weights = batch["labels"], batch["label_weights"]
+        labels, weights = batch["labels"], batch["label_weights"].astype(np.float32)
         names = ("token_ids", "segment_ids", "padding_mask")
         batch = {name: batch[name] for name in names}
         if y is None:
             return batch, None, None
-        weights = weights.astype(np.float32)
         if sample_weight is not None:
             weights *= np.reshape(np.array(sample_weight, np.float32), (len(rows), -1))
         return batch, labels, weights

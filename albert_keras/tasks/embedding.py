@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_json, existing_file
+from albert_keras.checks import check_json
 from albert_keras.options import Range, option
 from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, Recipe
@@ -131,11 +131,9 @@ class EmbeddingTask(FinetuningTask):
             self._check_training(rows)
             if self.objective == "distillation":
                 facts = {"vector_dim": len(rows.labels[0]), **facts}
-        task = super().for_run(rows, tokenizer, **facts)
         if self.objective == "simcse" and self.recipe.dropout is None:
-            recipe = dataclasses.replace(self.recipe, dropout=_DROPOUT)
-            task = dataclasses.replace(task, recipe=recipe)
-        return task
+            facts["recipe"] = dataclasses.replace(self.recipe, dropout=_DROPOUT)
+        return super().for_run(rows, tokenizer, **facts)
 
     def _check_training(self, rows):
         if isinstance(rows, RetrievalRows):
@@ -353,15 +351,14 @@ def _normalized(vectors):
 def _read_retrieval(folder, judgements, decoding):
     texts = {}
     for name in ("queries", "corpus"):
-        path = existing_file(folder / f"{name}.jsonl", name)
         texts[name] = {}
-        for _, where, row in read_json_lines(path, decoding):
+        for _, where, row in read_json_lines(folder / f"{name}.jsonl", decoding):
             check_json(row, {"_id": str, "text": str}, where, "row")
             text = f"{row.get('title') or ''} {row['text']}".strip()
             texts[name][row["_id"]] = text
     header = ("query-id", "corpus-id", "score")
     relevance = collections.defaultdict(dict)
-    rows = [*read_table(existing_file(judgements, "qrels"), columns=header)]
+    rows = [*read_table(judgements, columns=header)]
     scores = reading.label_numbers([row["score"] for _, row in rows])
     for (number, row), score in zip(rows, scores.tolist(), strict=True):
         query, document = row["query-id"], row["corpus-id"]

@@ -10,10 +10,10 @@ from albert_keras.config import HEAD_DROPOUT
 from albert_keras.options import check_fields
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.text import (
+    LengthBuckets,
     evaluation_batches,
     join_batches,
     make_buckets,
-    one_bucket,
     training_dataset,
 )
 from albert_keras.text.text_files import UTF_8, Decoding
@@ -299,7 +299,8 @@ class FinetuningTask(abc.ABC):
         """
         longest = self.recipe.sequence_length
         if not by_length:
-            return one_bucket(longest, batch_size)
+            # TPUs need a single length.
+            return LengthBuckets((longest,), (batch_size,))
         lengths = prepared.examples.lengths
         return make_buckets(lengths, longest, batch_size, multiple=multiple)
 

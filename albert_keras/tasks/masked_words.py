@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_is_list, check_positive_integer
+from albert_keras.preprocessors.texts import pack_rows
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
 from albert_keras.tasks.reading import as_columns
-from albert_keras.text import Examples, text_batches
+from albert_keras.text import text_batches
 from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import offsets_of
@@ -142,10 +143,7 @@ def _fill(model, rows, encoder, top_k):
     segments = packing.whole_texts(
         np.concatenate(rows), offsets_of([len(row) for row in rows])
     )
-    packed = packing.pack_segments(
-        [segments], encoder.cls_token_id, encoder.sep_token_id
-    )
-    examples = Examples(*packed)
+    examples = pack_rows(encoder, [segments])
     features = examples.padded(np.arange(len(rows)), examples.lengths.max())
     # (batch, length)
     is_mask = features["token_ids"] == encoder.mask_token_id

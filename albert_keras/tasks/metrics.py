@@ -74,7 +74,6 @@ def score(names, targets, logits):
     >>> score(["accuracy", "f1"], np.array([1, 0, 1]), np.eye(2)[[1, 0, 0]])
     {'accuracy': 0.6666666666666666, 'f1': 0.6666666666666666}
     """
-    targets, logits = np.asarray(targets), np.asarray(logits)
     check_finite_outputs(logits)
     is_score = logits.ndim == 1 or logits.shape[1] == 1
     predictions = logits.reshape(-1) if is_score else predicted_classes(logits)

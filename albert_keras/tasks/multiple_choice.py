@@ -1,6 +1,7 @@
 """Multiple-choice questions: RACE, and others with options in JSON lines or TFDS."""
 
 import dataclasses
+import os
 import pathlib
 import string
 from typing import ClassVar
@@ -186,30 +187,28 @@ def read_choice_questions(path, decoding=UTF_8):
 
 
 def _sources(path):
-    """Yields the group, RACE's level or `""`, and the source of each data set."""
+    """Returns the group, RACE's level or `""`, and the source of each data set."""
     if reading.is_tfds(path):
         name, *split = str(path).removeprefix(PREFIX).split(":")
         kind, _, level = name.partition("/")
         # In TFDS the levels are configs.
-        if kind != "race":
-            yield "", path
-            return
-        for each in [level] if level else LEVELS:
-            yield each, ":".join([f"{PREFIX}race/{each}", *split])
-        return
+        if kind == "race":
+            levels = [level] if level else LEVELS
+            return [
+                (each, ":".join([f"{PREFIX}race/{each}", *split])) for each in levels
+            ]
+    if not os.path.isdir(path):
+        return [("", path)]
     path = pathlib.Path(path)
-    if not path.is_dir():
-        yield "", path
-        return
     levels = [name for name in LEVELS if (path / name).is_dir()]
     if not levels:
         raise ValueError(
             f"A folder must have RACE's layout, with {' or '.join(LEVELS)} in it. "
             f"Received: '{path}'."
         )
-    for name in levels:
-        for file in sorted((path / name).glob("*.txt")):
-            yield name, file
+    return [
+        (name, file) for name in levels for file in sorted((path / name).glob("*.txt"))
+    ]
 
 
 def _questions_of(row, where):
@@ -224,9 +223,8 @@ def _questions_of(row, where):
         row = {name: [reading.first_of(row, keys)] for name, keys in names.items()}
         article = "" if article is None else article
     check_json({**row, "article": article}, _ARTICLE, where)
-    columns = [row["questions"], row["options"], row.get("answers")]
-    if columns[2] is None:
-        columns[2] = [None] * len(columns[0])
+    answers = row.get("answers") or [None] * len(row["questions"])
+    columns = [row["questions"], row["options"], answers]
     sizes = {*map(len, columns[1])}
     if len({*map(len, columns)}) > 1 or not sizes <= {*range(2, len(LETTERS) + 1)}:
         raise ValueError(

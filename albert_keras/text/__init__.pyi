@@ -2,11 +2,11 @@ from .corpus import FORMATS as FORMATS
 from .corpus import open_corpus as open_corpus
 from .corpus import read_documents as read_documents
 from .examples import Examples as Examples
+from .length_buckets import LengthBuckets as LengthBuckets
 from .length_buckets import evaluation_batches as evaluation_batches
 from .length_buckets import in_text_batches as in_text_batches
 from .length_buckets import join_batches as join_batches
 from .length_buckets import make_buckets as make_buckets
-from .length_buckets import one_bucket as one_bucket
 from .length_buckets import text_batches as text_batches
 from .length_buckets import training_dataset as training_dataset
 from .sentences import split_sentences as split_sentences

@@ -196,14 +196,13 @@ def read_documents(paths, format=None, errors="strict"):
 
 def _group(pieces, part_bytes):
     """Groups `(piece, num_bytes)` into `Part`s, small files together."""
-    group, num_bytes, cost = [], 0, 0
+    group, num_bytes = [], 0
     for piece, piece_bytes in pieces:
         group.append(piece)
         num_bytes += piece_bytes
-        cost += piece_bytes + _FILE_BYTES
-        if cost >= part_bytes:
+        if num_bytes + len(group) * _FILE_BYTES >= part_bytes:
             yield Part(tuple(group), num_bytes)
-            group, num_bytes, cost = [], 0, 0
+            group, num_bytes = [], 0
     if group:
         yield Part(tuple(group), num_bytes)
 

@@ -73,6 +73,6 @@ class Examples:
             values = array[positions]
             values[~is_token] = 0
             batch[name] = values
-        for name, array in self.example_arrays.items():
-            batch[name] = array[rows]
-        return batch
+        return batch | {
+            name: array[rows] for name, array in self.example_arrays.items()
+        }

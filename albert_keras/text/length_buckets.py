@@ -61,11 +61,6 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
     return LengthBuckets(tuple(shapes.tolist()), tuple(sizes[nearest].tolist()))
 
 
-def one_bucket(sequence_length, batch_size):
-    """Returns `LengthBuckets` of a single length, which TPUs need."""
-    return LengthBuckets((sequence_length,), (batch_size,))
-
-
 def training_batches(lengths, buckets, seed):
     """Yields endless batches in an order that depends only on the seed.
 

@@ -233,9 +233,7 @@ class LinePlace(NamedTuple):
     offset: int  # first byte of the line (decompressed)
 
     def __str__(self):
-        number, left = 1, self.offset
         with open_binary(self.file) as stream:
-            while left and (block := stream.read(min(left, 2**20))):
-                number += block.count(b"\n")
-                left -= len(block)
+            lines = enumerate(raw_lines(stream, self.file), start=1)
+            number = next(n for n, (offset, _) in lines if offset == self.offset)
         return f"'{self.file}', line {number}"

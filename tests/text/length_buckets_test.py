@@ -17,7 +17,6 @@ from albert_keras.text.length_buckets import (
     evaluation_batches,
     in_text_batches,
     make_buckets,
-    one_bucket,
     text_batches,
     training_batches,
     training_dataset,
@@ -56,7 +55,6 @@ def test_no_examples_and_one_length():
     buckets = make_buckets(none, 20, 6)
     assert buckets == LengthBuckets((16, 20), (1, 1))
     assert [*evaluation_batches(none, buckets)] == []
-    assert one_bucket(20, 6) == LengthBuckets((20,), (6,))
     # A length of the table occurs once.
     assert make_buckets(none, 24, 6).lengths == (16, 24)
 
@@ -156,7 +154,7 @@ def assemble(batch):
     ("is_by_length", "start_step"), [(True, 0), (False, 0), (True, 1), (True, 40)]
 )
 def test_dataset_has_the_batches_of_the_generator(examples, is_by_length, start_step):
-    buckets = one_bucket(40, 9)
+    buckets = LengthBuckets((40,), (9,))
     if is_by_length:
         buckets = make_buckets(examples.lengths, 40, 9)
     dataset = training_dataset(examples, buckets, assemble, 3, start_step)
@@ -174,7 +172,7 @@ def test_dataset_has_the_batches_of_the_generator(examples, is_by_length, start_
 def test_training_without_examples():
     none = Examples(np.zeros(1, np.int64), {"ids": np.zeros(0, np.int32)}, {})
     with pytest.raises(ValueError, match="at least one example. Received: none"):
-        training_dataset(none, one_bucket(8, 3), assemble, seed=0)
+        training_dataset(none, LengthBuckets((8,), (3,)), assemble, seed=0)
 
 
 # === Batches of examples: padding, choices, positions of tokens ===

@@ -6,7 +6,7 @@ import pathlib
 from albert_keras.checks import check_json, shown
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.system.files import read_json
-from albert_keras.tasks.reading import is_tfds
+from albert_keras.tasks.reading import as_rows, is_tfds
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8
 from albert_keras.text.tfds import read_tfds_examples
@@ -90,9 +90,7 @@ def _read_tfds(source, decoding):
     """Yields the place (for errors), context and JSON object of each question."""
     for number, row in read_tfds_examples(source):
         # TFDS has columns of texts and starts instead of a list of answers.
-        answers = row.get("answers") or {}
-        rows = zip(*answers.values(), strict=True)
-        row["answers"] = [dict(zip(answers, values, strict=True)) for values in rows]
+        row["answers"] = as_rows(row.get("answers") or {})
         yield f"{source}, row {number}", row.get("context"), row
 
 

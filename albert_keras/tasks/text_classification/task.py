@@ -216,16 +216,13 @@ class TextClassificationTask(TextTask):
     activation: ClassVar[str | None] = None
 
     def for_run(self, rows, tokenizer, labels=None):
-        given = self.labels if labels is None else labels
-        if given is None:
-            given = sorted(set(reading.each_label(rows.labels)))
-        labels = tuple(given)
+        labels = labels or self.labels or sorted({*reading.each_label(rows.labels)})
         if len(labels) == 1:
             raise ValueError(
                 "Classification needs at least two labels. "
                 f"Received: labels={', '.join(labels)}."
             )
-        return dataclasses.replace(self, labels=labels, tokenizer=tokenizer)
+        return super().for_run(rows, tokenizer, labels=tuple(labels))
 
     def prepare(self, rows, *, training=False):
         prepared = super().prepare(rows)
