@@ -216,8 +216,7 @@ def _num_positions(folder):
     """Returns the number of positions of a checkpoint's model, by default 512."""
     file = pathlib.Path(folder, "config.json")
     stated = read_json(file) if file.is_file() else {}
-    if isinstance(stated.get("config"), dict):
-        stated = stated["config"]
+    stated = stated.get("config", stated)
     names = ("max_sequence_length", "max_position_embeddings")
     return next((stated[name] for name in names if stated.get(name)), DEFAULT_LENGTH)
 

@@ -65,10 +65,9 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     check_positive_integer("max_question_length", max_question_length)
     num_choices = count_choices(rows.options)
     room = packing.room_in(sequence_length, 2)
+    asked = zip(rows.questions, rows.options, strict=True)
     texts = [
-        _fill(question, option)
-        for question, options in zip(rows.questions, rows.options, strict=True)
-        for option in options
+        _fill(question, option) for question, options in asked for option in options
     ]
     # (num_questions * num_choices,)
     ids, starts, lengths = packing.whole_texts(*encoder.encode_ragged(texts))

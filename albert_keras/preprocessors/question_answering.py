@@ -137,9 +137,8 @@ class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor
 
 def _questions(x, y):
     questions, contexts = base.parts_of(x, *PARTS)
-    if y is None:
-        answers = [()] * len(questions)
-    else:
+    answers = [()] * len(questions)
+    if y is not None:
         answers = [*map(_answers, y["text"], y["answer_start"])]
     rows = enumerate(zip(questions, contexts, answers, strict=True))
     return [

@@ -58,11 +58,10 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
     """
 
     def __init__(self, tokenizer, sequence_length):
-        start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
-        padding = tokenizer.pad_token_id
-        super().__init__(sequence_length, start, end, pad_value=padding)
-        self.cls_token_id, self.sep_token_id = start, end
-        self.pad_token_id = padding
+        special = tokenizer.cls_token_id, tokenizer.sep_token_id
+        super().__init__(sequence_length, *special, pad_value=tokenizer.pad_token_id)
+        self.cls_token_id, self.sep_token_id = special
+        self.pad_token_id = tokenizer.pad_token_id
 
     # Not `call`: Keras would visit each number before it.
     def __call__(self, segments):

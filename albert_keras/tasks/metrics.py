@@ -169,10 +169,8 @@ def rates_by_label(labels, num_targets, num_predictions, num_correct):
     The counts are int `(num_labels,)`.
     """
     counts = np.stack([num_targets, num_predictions, num_correct], axis=1).tolist()
-    return [
-        {"label": label, **rates(*row), "support": row[0]}
-        for label, row in zip(labels, counts, strict=True)
-    ]
+    rows = zip(labels, counts, strict=True)
+    return [{"label": label, **rates(*row), "support": row[0]} for label, row in rows]
 
 
 def _is_constant(values):

@@ -153,7 +153,8 @@ def read_choice_questions(path, decoding=UTF_8):
         path: str or path, one of:
 
             *   a folder in RACE's layout: `middle/`, `high/` or both, with `.txt` files
-                of JSON, `{"article", "questions", "options", "answers"}`;
+                of JSON, `{"article", "questions", "options", "answers"}`; or one of these
+                folders, for the questions of one level;
             *   a file of such JSON lines;
             *   a file of JSON lines with one question each,
                 `{"context", "question", "options", "answer"}`; other names are `article`
@@ -177,6 +178,11 @@ def read_choice_questions(path, decoding=UTF_8):
     for group, source in _sources(path):
         for where, article in reading.read_json_rows(source, decoding):
             for row in _questions_of(article, where):
+                if rows and len(row[2]) != len(rows[0][2]):
+                    raise ValueError(
+                        "All questions must have the same number of options. Received: "
+                        f"{where}, with {len(row[2])}, and {len(rows[0][2])} before."
+                    )
                 rows.append((*row, group))
                 places.append(where)
     if not rows:
@@ -200,15 +206,17 @@ def _sources(path):
     if not os.path.isdir(path):
         return [("", path)]
     path = pathlib.Path(path)
-    levels = [name for name in LEVELS if (path / name).is_dir()]
+    if path.name in LEVELS:
+        path, levels = path.parent, [path.name]
+    else:
+        levels = [name for name in LEVELS if (path / name).is_dir()]
     if not levels:
         raise ValueError(
             f"A folder must have RACE's layout, with {' or '.join(LEVELS)} in it. "
             f"Received: '{path}'."
         )
-    return [
-        (name, file) for name in levels for file in sorted((path / name).glob("*.txt"))
-    ]
+    files = {name: sorted((path / name).glob("*.txt")) for name in levels}
+    return [(name, file) for name in levels for file in files[name]]
 
 
 def _questions_of(row, where):

@@ -98,9 +98,8 @@ def labels_or_none(labels, places, rule):
         places: list of str. Place of each row, for the error.
         rule: str, such as "questions must have answers".
     """
-    without = [
-        place for place, label in zip(places, labels, strict=True) if label is None
-    ]
+    rows = zip(places, labels, strict=True)
+    without = [place for place, label in rows if label is None]
     if without and len(without) < len(labels):
         raise ValueError(
             f"Either all {rule}, or none. Received: {without[0]}, without."

@@ -193,6 +193,12 @@ class TaggingTask(FinetuningTask):
 
         An empty line ends a sentence, as `conlleval -d` and `read_tagged` expect.
         """
+        for word in itertools.chain(*prepared.rows.words):
+            if re.search(r"[\t\r\n]", word):
+                raise ValueError(
+                    "A word in columns must not hold a tab or a line break. Received: "
+                    f"{word!r}. Write JSON lines (`--output FILE.jsonl`)."
+                )
         columns = [*filter(None, prepared.rows[:2]), predictions.tags]
         lines = []
         for sentence in zip(*columns, strict=True):

@@ -98,8 +98,7 @@ class Corpus:
         """
         kinds = [[s.get("format"), s.get("records")] for s in self.sources]
         content = [self.options, kinds, [content for _, content in files]]
-        content = json.dumps(content, sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def open_corpus(
@@ -213,8 +212,7 @@ def _cut_documents(documents, part_bytes):
     for end, document in enumerate(documents, start=1):
         num_characters += sum(map(len, document))
         if num_characters >= part_bytes or end == len(documents):
-            group = documents[begin:end]
-            yield Piece("memory", group, begin, end), num_characters
+            yield Piece("memory", documents[begin:end], begin, end), num_characters
             begin, num_characters = end, 0
 
 
@@ -237,10 +235,8 @@ def find_files(source, format=None, text_column="text"):
         shards = find_shards(source, text_column)
         return [_describe(path, "tfds", records) for path, *records in shards]
     if is_address(source):
-        return [
-            File(address, format or _format_of(address), size)
-            for address, size in _find_addresses(str(source))
-        ]
+        found = _find_addresses(str(source))
+        return [File(path, format or _format_of(path), size) for path, size in found]
     return [_describe(path, format or _format_of(path)) for path in _find_paths(source)]
 
 

@@ -47,7 +47,6 @@ class Examples:
         Their order is that of the real tokens in a padded batch of these `rows`. Examples
         must not have choices.
         """
-        rows = np.asarray(rows)
         return ragged_positions(self.offsets[rows], self.lengths[rows])
 
     def padded(self, rows, length):

@@ -221,11 +221,8 @@ def _read_rows(pyarrow, table, piece, column):
 def _read_memory(piece, options, counts):
     for number, document in enumerate(piece.source, start=piece.start):
         place = f"document {number}"
-        yield [
-            check_unicode(sentence, place, options.errors, counts)
-            for sentence in document
-            if sentence
-        ]
+        sentences = filter(None, document)
+        yield [check_unicode(text, place, options.errors, counts) for text in sentences]
 
 
 DOCUMENT_READERS = {

@@ -114,6 +114,8 @@ def test_folder_in_the_layout_of_race(race):
     assert rows.options[5:] == [["d", "e", "f"], ["a", "b_", "c\\1"]]
     assert rows.answers == [2, 0, 2, 0, 2, 0, 2]
     # The same articles as lines, in the order of levels and names.
+    # One level alone.
+    assert read_choice_questions(race / "high") == tuple(column[4:] for column in rows)
     path = race / "race.jsonl"
     path.write_text("\n".join(json.dumps(ARTICLES[index]) for index in (3, 2, 0, 1)))
     assert read_choice_questions(path) == (*rows[:4], [""] * 7)
@@ -175,6 +177,7 @@ QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
         ([{**QUESTION, "answer": True}], "Received: .*line 1: True"),
         ([{**QUESTION, "options": ["a"]}], "2 to 26 options.*line 1: .*'Where.'"),
         ([{**QUESTION, "options": ["a"] * 27}], "2 to 26 options.*line 1"),
+        ([QUESTION, {**QUESTION, "options": [*"abc"]}], "line 2, with 3, and 2 before"),
         ([{**QUESTION, "options": "ab"}], "`options` must be a list.*'ab' in .*line 1"),
         (
             [{**QUESTION, "options": ["a", 7]}],

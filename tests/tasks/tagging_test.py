@@ -222,3 +222,8 @@ def test_written_tags_are_read_back(tmp_path):
     rows = PreparedRows(TaggedSentences(words, tags), None)
     TaggingTask().write_submission(path, rows, predictions)
     assert read_tagged(path)[:2] == (words, predictions.tags)
+    words[0][0] = "New\nYork"
+    with pytest.raises(
+        ValueError, match=r"a tab or a line break. Received: 'New.nYork'"
+    ):
+        TaggingTask().write_submission(path, rows, predictions)

@@ -164,9 +164,8 @@ def _limits(windows, rows, length):
 def _best_spans(rows, spans, num_best):
     """Returns the window, score, start and end of the best valid spans."""
     # (batch, num_spans)
-    scores, starts, ends = (
-        array.reshape(len(rows), -1) for array in np.broadcast_arrays(*spans)
-    )
+    arrays = np.broadcast_arrays(*spans)
+    scores, starts, ends = (array.reshape(len(rows), -1) for array in arrays)
     order = np.lexsort((ends, starts, -scores), axis=1)[:, :num_best]
     window_of = np.repeat(rows[:, np.newaxis], order.shape[1], axis=1)
     best = (np.take_along_axis(array, order, 1) for array in (scores, starts, ends))
@@ -210,12 +209,8 @@ def best_candidates(context, positions, num_best):
     scores = np.array([score for _, score in chosen.values()])
     weights = np.exp(scores - scores.max(initial=-np.inf))
     probabilities = (weights / weights.sum()).tolist()
-    return tuple(
-        Candidate(text, *position, probability)
-        for (text, position), probability in zip(
-            chosen.items(), probabilities, strict=True
-        )
-    )
+    found = zip(chosen.items(), probabilities, strict=True)
+    return tuple(Candidate(text, *place, share) for (text, place), share in found)
 
 
 def _check_scores(windows, rows, outputs):

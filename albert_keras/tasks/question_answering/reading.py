@@ -54,10 +54,8 @@ def read_questions(path, decoding=UTF_8):
                 "Ids of questions must be different. "
                 f"Received: '{place}', a second question {question.id!r}."
             )
-        questions[question.id] = [
-            question._replace(context=context)
-            for context in each_context(contexts, place)
-        ]
+        contexts = each_context(contexts, place)
+        questions[question.id] = [question._replace(context=text) for text in contexts]
     if not questions:
         raise ValueError(f"A file must hold a question. Received: '{path}', none.")
     return list(itertools.chain(*questions.values()))
@@ -111,9 +109,14 @@ def _read_question(entry, place):
     place = f"{place}, question {entry.get('id')!r}"
     check_json(entry, _QUESTION, place)
     # -1, as in CMRC 2018, is an unknown position.
-    answers = tuple(
-        (each["text"], int(each.get("answer_start", -1))) for each in entry["answers"]
-    )
-    return Question(
-        entry["id"], entry["question"], None, answers, entry["is_impossible"]
-    )
+    answers = [
+        (each["text"], each.get("answer_start", -1)) for each in entry["answers"]
+    ]
+    for _, start in answers:
+        if type(start) is not int:
+            raise ValueError(
+                "`answer_start` must be an integer, the position of the answer's first "
+                f"character, or -1. Received: {shown(start)} in '{place}'."
+            )
+    parts = (entry["id"], entry["question"], None)
+    return Question(*parts, tuple(answers), entry["is_impossible"])

@@ -3,7 +3,6 @@
 import numpy as np
 
 from albert_keras.system.files import atomic_path
-from albert_keras.tasks.metrics import check_finite_outputs
 
 _THREE = ("entailment", "neutral", "contradiction")
 
@@ -15,7 +14,6 @@ GLUE_ANSWERS = {
     **dict.fromkeys(("MNLI-m", "MNLI-mm", "AX"), _THREE),
     "STS-B": None,
 }
-_GREATEST_SCORE = 5.0
 
 
 def write_glue_predictions(path, predictions):
@@ -31,10 +29,12 @@ def write_glue_predictions(path, predictions):
     """
     answers = GLUE_ANSWERS[path.stem]
     if answers is None:
-        scores = np.array(predictions, np.float32)
-        check_finite_outputs(scores)
-        clipped = np.clip(scores, 0.0, _GREATEST_SCORE)
-        predictions = [f"{value:.3f}" for value in clipped]
+        if isinstance(predictions[0], str):
+            raise ValueError(
+                "STS-B.tsv must have the numbers of a regression. "
+                f"Received: labels, the first one {predictions[0]!r}."
+            )
+        predictions = [f"{value:.3f}" for value in np.clip(predictions, 0.0, 5.0)]
     for index, prediction in enumerate(predictions):
         if answers and prediction not in answers:
             raise ValueError(

@@ -72,9 +72,8 @@ class TextTask(FinetuningTask):
                 "`label_separator` is for tasks with several labels a row. "
                 f"Received: label_separator={self.columns.label_separator!r}."
             )
-        if self.columns.pair:
-            given = {} if self.long_texts == "head" else {"long_texts": self.long_texts}
-            check_unused(given, given, "pairs of texts")
+        if self.columns.pair and self.long_texts != "head":
+            check_unused(vars(self), ["long_texts"], "pairs of texts")
 
     @property
     def takes_pairs(self):
@@ -106,9 +105,7 @@ class TextTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns `LabelledTexts`."""
-        columns = self.columns
-        if is_tfds(source):
-            columns = self.tfds_columns or columns
+        columns = (self.tfds_columns if is_tfds(source) else None) or self.columns
         return reading.read_labelled_texts(
             source, columns, needs_labels=needs_labels, decoding=self.decoding
         )
@@ -283,9 +280,8 @@ class TextClassificationTask(TextTask):
 
     def by_label(self, probabilities):
         """Returns probabilities `(num_rows, num_classes)` as a list of dicts by label."""
-        return [
-            dict(zip(self.labels, row, strict=True)) for row in probabilities.tolist()
-        ]
+        rows = probabilities.tolist()
+        return [dict(zip(self.labels, row, strict=True)) for row in rows]
 
     def write_submission(self, path, prepared, predictions):
         """Writes predictions to a file like `RTE.tsv`, for GLUE's server."""
@@ -389,7 +385,6 @@ class MultiLabelTask(TextClassificationTask):
             predicting the most frequent set of labels; and `num_predicted_labels`, the
             number of different sets.
         """
-        metrics.check_finite_outputs(predictions)
         targets = self.targets(prepared.rows)
         chosen = predictions > THRESHOLD
         of_target = np.where(targets > 0, predictions, 1 - predictions)

@@ -255,6 +255,10 @@ def test_tables_have_questions_and_contexts(tmp_path):
         ),
         ([paragraph({"id": "q", "question": None})], "`question` .*question 'q'"),
         ([paragraph({"id": "q", "answers": "x"})], "`answers` must be a list.*'x'"),
+        (
+            [paragraph({"id": "q", "answers": [{"text": "a", "answer_start": 1.5}]})],
+            "`answer_start` must be an integer.* 1.5 in '.*question 'q''",
+        ),
         ([paragraph({"id": "q", "is_impossible": 1})], "must be true or false.*1 in "),
         (
             [paragraph({"id": "q"}), paragraph({"id": "q"})],
