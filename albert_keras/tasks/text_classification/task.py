@@ -255,17 +255,20 @@ class TextClassificationTask(TextTask):
     def score(self, prepared, predictions):
         """Returns the task's metrics of logits, their `loss` and `num_examples`.
 
-        Also `majority_accuracy`, of always predicting the most frequent label; and
-        `num_predicted_labels`, the number of different predictions.
+        Also `majority_accuracy`, of always predicting the most frequent label;
+        `num_predicted_labels`, the number of different predictions; and `num_ties`, the
+        rows whose greatest logit several labels have. The first of these is predicted.
         """
         targets = self.targets(prepared.rows)
         chosen = metrics.predicted_classes(predictions)
+        is_greatest = predictions == predictions.max(axis=-1, keepdims=True)
         return {
             **metrics.score(self.metrics_reported, targets, predictions),
             "loss": _loss(targets, predictions),
             "num_examples": len(targets),
             "majority_accuracy": metrics.majority_accuracy(targets),
             "num_predicted_labels": len(np.unique(chosen)),
+            "num_ties": int((is_greatest.sum(axis=-1) > 1).sum()),
         }
 
     def described(self, predictions):

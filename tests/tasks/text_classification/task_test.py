@@ -35,7 +35,7 @@ def test_single_texts(tokenizer, tmp_path):
     loss = -log_probs[np.arange(7), expected].mean()
     assert scores["loss"] == pytest.approx(loss, rel=1e-4)
     assert scores["majority_accuracy"] == pytest.approx(3 / 7)
-    assert scores["num_predicted_labels"] == 3
+    assert (scores["num_predicted_labels"], scores["num_ties"]) == (3, 0)
     matrix = task.report(prepared, logits)["confusion_matrix"]
     assert np.array_equal(matrix, np.diag([3, 2, 2]))
     (row, *_) = task.describe(prepared, logits)
@@ -44,6 +44,9 @@ def test_single_texts(tokenizer, tmp_path):
     assert sum(row["probabilities"].values()) == pytest.approx(1)
     assert mistakes_of(task, prepared, logits) == []
     wrong = logits.copy()
+    wrong[5:] = [[1, 1, 0], [0, 0, 0]]
+    assert task.score(prepared, wrong)["num_ties"] == 2
+    wrong[5:] = logits[5:]
     # Other labels in place of what was learned, the second one surer.
     others = [(expected[row] + 1) % 3 for row in (1, 2)]
     wrong[1], wrong[2] = np.eye(3)[others[0]], 3 * np.eye(3)[others[1]]
