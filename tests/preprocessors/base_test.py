@@ -104,14 +104,8 @@ def test_rows_become_columns():
     rows = [{"text": "a", "start": [1, 2]}, {"start": [3], "text": "b"}]
     assert base.transposed(rows) == {"text": ["a", "b"], "start": [[1, 2], [3]]}
     assert base.transposed([("a", ["b", "c"])]) == (["a"], [["b", "c"]])
-    for columns in (
-        (["a"], ["b"]),
-        ["a", "b"],
-        [["a", "b"]],
-        {"text": ["a"]},
-        [],
-        None,
-    ):
+    unchanged = (["a"], ["b"]), ["a", "b"], [["a", "b"]], {"text": ["a"]}, [], None
+    for columns in unchanged:
         assert base.transposed(columns) is columns
     for other in ({"text": "c"}, ("c",), "c"):
         with pytest.raises(ValueError, match="the same parts.*'c'.* in row 2, and"):

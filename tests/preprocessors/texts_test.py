@@ -98,15 +98,9 @@ def test_pairs_are_columns_or_rows(tokenizer):
     pairs, columns = [("a", "b"), ("c", "d")], (["a", "c"], ["b", "d"])
     assert preprocessor.columns(pairs)[0] == columns
     assert preprocessor.columns(columns)[0] is columns
-    for x in (
-        [["a", "b"]],
-        np.array([("a", "b", "c")]),
-        np.zeros((2, 1)),
-        {"text": ["a"]},
-        [{"text": "a"}],
-        ["a", ()],
-        ["a", None],
-    ):
+    arrays = np.array([("a", "b", "c")]), np.zeros((2, 1))
+    others = [["a", "b"]], {"text": ["a"]}, [{"text": "a"}], ["a", ()], ["a", None]
+    for x in (*arrays, *others):
         with pytest.raises(ValueError, match="list of tuples or a tuple of two lists"):
             preprocessor.columns(x)
         with pytest.raises(ValueError, match="Texts must be a list of str"):

@@ -179,10 +179,7 @@ QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
         ([{**QUESTION, "options": ["a"] * 27}], "2 to 26 options.*line 1"),
         ([QUESTION, {**QUESTION, "options": [*"abc"]}], "line 2, with 3, and 2 before"),
         ([{**QUESTION, "options": "ab"}], "`options` must be a list.*'ab' in .*line 1"),
-        (
-            [{**QUESTION, "options": ["a", 7]}],
-            "`options` must be a string.*7 .*line 1",
-        ),
+        ([{**QUESTION, "options": ["a", 7]}], "`options` must be a string.*7 .*line 1"),
         ([{"options": ["a", "b"]}], "`questions` must be a string.*None in .*line 1"),
         (
             [{**ARTICLES[0], "article": None}],

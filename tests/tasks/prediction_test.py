@@ -89,16 +89,8 @@ def test_a_classifier_takes_texts_or_pairs(num_classes, tokenizer):
         expected = np.array(model(model.preprocessor(x=x)))
         received = run.task.predict(model, prepared, 2)
         assert max_difference(received, expected) < 1e-5
-    for samples, message in (
-        ([pairs[0], texts[1]], "all samples must have a second text, or none"),
-        (
-            [{"text": "a", "second": "b"}],
-            "no other keys than text, text_pair, .*'second'",
-        ),
-        ((texts, others), "a list with a tuple for each sample"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            run.predict(samples)
+    with pytest.raises(ValueError, match="all samples must have a second text"):
+        run.predict([pairs[0], texts[1]])
 
 
 def test_other_models_and_single_texts_are_refused():

@@ -142,16 +142,9 @@ def test_formats_hold_the_same_sentences(tmp_path):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_documents_begin_after_a_sentence(end, tmp_path):
-    lines = [
-        "-DOCSTART- O",
-        "EU B-ORG",
-        "-DOCSTART- -X- O",
-        "Peter B-PER",
-        " \t",
-        "a O",
-    ]
+    text = "-DOCSTART- O\nEU B-ORG\n-DOCSTART- -X- O\nPeter B-PER\n \t\na O"
     path = tmp_path / "a.txt"
-    path.write_bytes(end.join(lines).encode())
+    path.write_bytes(text.replace("\n", end).encode())
     tags = [["B-ORG"], ["B-PER"], ["O"]]
     assert read_tagged(path)[:2] == ([["EU"], ["Peter"], ["a"]], tags)
 

@@ -138,18 +138,6 @@ def test_small_files_share_a_part(tmp_path):
     assert read_all(corpus) == (expected, {})
 
 
-def test_several_formats(tmp_path):
-    lines = '{"text": "first"}\n{"text": "second"}'
-    write(tmp_path / "a.jsonl", lines)
-    write(tmp_path / "b.jsonl.gz", gzip.compress(lines.encode()))
-    write(tmp_path / "c.txt", "third")
-    write(tmp_path / "d.txt.gz", gzip.compress(b"fourth"))
-    corpus = open_corpus([tmp_path / "c.txt", tmp_path])
-    texts = ["third", "first", "second", "first", "second", "third", "fourth"]
-    assert read_all(corpus)[0] == [[text] for text in texts]
-    assert len(corpus.parts) == 1
-
-
 # === Which corpus it is ===
 
 

@@ -58,10 +58,7 @@ def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b'{"text": "a"}\n{"te',
-            r"JSON object. .*'.*a.jsonl', line 2: Unterm",
-        ),
+        (b'{"text": "a"}\n{"te', r"JSON object. .*'.*a.jsonl', line 2: Unterm"),
         (b'{"title": "a", "n": 1}', r"line 1: \['n', 'title'\].*--text-column"),
         (b'\n{"text": 5}', r"a string `text`. .*line 2: \['text'\]"),
         (b"[3]", "a JSON object. .*line 1, with an array"),
