@@ -216,7 +216,8 @@ def _num_positions(folder):
     """Returns the number of positions of a checkpoint's model, by default 512."""
     file = pathlib.Path(folder, "config.json")
     stated = read_json(file) if file.is_file() else {}
-    stated = stated.get("config", stated)
+    if isinstance(stated.get("config"), dict):
+        stated = stated["config"]
     names = ("max_sequence_length", "max_position_embeddings")
     return next((stated[name] for name in names if stated.get(name)), DEFAULT_LENGTH)
 

@@ -98,7 +98,8 @@ class Corpus:
         """
         kinds = [[s.get("format"), s.get("records")] for s in self.sources]
         content = [self.options, kinds, [content for _, content in files]]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+        content = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def open_corpus(

@@ -90,12 +90,9 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
                 questions, values, predictions, null_scores
             )
         if threshold is not None:
-            is_null = np.array(
-                [
-                    q.id in predictions and null_scores[q.id] > threshold
-                    for q in questions
-                ]
-            )
+            above = {key for key, score in null_scores.items() if score > threshold}
+            above &= predictions.keys()
+            is_null = np.array([question.id in above for question in questions])
             scores = {n: np.where(is_null, ~has_answer, s) for n, s in scores.items()}
     missing = sum(question.id not in predictions for question in questions)
     return {**_grouped(scores, has_answer), **best, "missing": missing}
