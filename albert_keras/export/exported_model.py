@@ -22,26 +22,31 @@ class ExportedModel:
 
     Args:
         task: Task of the samples; for classes, numbers and vectors a `TextTask`.
-        run: Function from rows of the task and a batch size to the task's predictions,
-            or for a `TextTask` to a dict of NumPy arrays `(num_rows, ...)`.
+        run: Function from rows of the task, a batch size and whether to return
+            `sequence_output`, to the task's predictions, or for a `TextTask` to a dict of
+            NumPy arrays `(num_rows, ...)`.
     """
 
     def __init__(self, task, run):
         self.task, self.run = task, run
 
-    def predict(self, samples, batch_size=32):
+    def predict(self, samples, batch_size=32, *, all_positions=False):
         """Returns predictions for samples.
 
         Args:
             samples: List, as for `LoadedModel.predict`.
             batch_size: int. Samples of a batch, on average. Batches hold texts of similar
                 length and have about the same number of characters.
+            all_positions: bool. Whether a backbone returns `sequence_output` too, of
+                shape `(num_samples, length, hidden_dim)`, with zeros after the tokens of
+                a batch. It is large. Default False.
 
         Returns:
             For text classifiers, regression, embedders and backbones a dict of NumPy
             arrays `(num_samples, ...)`. A classifier has `logits`, `probabilities` and,
             if labels were exported, `label` (str); regression has `logits` and `score`;
-            an embedder has `embedding`; a backbone has `pooled_output`. For other heads,
+            an embedder has `embedding`; a backbone has `pooled_output` and, if the graph
+            takes text, `mean_output`, both `(num_samples, hidden_dim)`. For other heads,
             and for classifiers that read more than the beginnings of texts, the list of
             dicts of `load_run(...).predict`.
 
@@ -50,7 +55,7 @@ class ExportedModel:
         """
         check_positive_integer("batch_size", batch_size)
         rows = self.task.rows_of(samples)
-        found = self.run(rows, batch_size)
+        found = self.run(rows, batch_size, all_positions)
         if isinstance(found, dict):
             return found
         return self.task.describe(PreparedRows(rows, None), found)
@@ -139,7 +144,7 @@ def _of_a_kind(kind, task, run):
     def call(columns):
         return run(dict(zip(kind.inputs, columns, strict=True)), kind.signature)
 
-    def run_rows(rows, batch_size):
+    def run_rows(rows, batch_size, all_positions=False):
         outputs = in_text_batches(call, kind.columns(rows), batch_size)
         return kind.predictions(task, rows, outputs)
 
@@ -155,7 +160,7 @@ def _of_ids(task, run):
         # The Keras model of a classifier returns one output alone.
         return outputs.get("logits", outputs.get("probabilities", outputs))
 
-    def run_rows(rows, batch_size):
+    def run_rows(rows, batch_size, all_positions=False):
         return task.predict(forward, task.prepare(rows), batch_size)
 
     return ExportedModel(task, run_rows)
@@ -185,7 +190,7 @@ def _of_texts(folder, call, takes_pairs, takes_both):
         **{name: signatures.TEXT_INPUTS[1] for name in takes if takes[name]}
     )
 
-    def run_rows(rows, batch_size):
+    def run_rows(rows, batch_size, all_positions=False):
         columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
         if len(columns) > 1 and not any(takes.values()):
             raise ValueError("The model takes single texts. Received: pairs of texts.")
@@ -193,7 +198,8 @@ def _of_texts(folder, call, takes_pairs, takes_both):
         def call_batch(columns):
             outputs = call(columns)
             # It is as long as the longest text, and large.
-            outputs.pop("sequence_output", None)
+            if not all_positions:
+                outputs.pop("sequence_output", None)
             return outputs
 
         outputs = in_text_batches(call_batch, columns, batch_size)

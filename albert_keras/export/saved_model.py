@@ -47,9 +47,10 @@ def export_saved_model(
     strings `text` and `text_pair`. Both take pairs if the model's preprocessor does. The
     graph tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A
     classifier runs on groups of rows of similar length. The rows of a backbone, whose
-    outputs have the length as an axis, are padded to the longest of the batch. Other
-    heads answer text like their tasks, as documented by the classes in `export.text`:
-    `masked_words`, `choices`, `tagging` and `questions`.
+    outputs have the length as an axis, are padded to the longest of the batch; it also
+    returns `mean_output`, the mean of `sequence_output` over the tokens of each text.
+    Other heads answer text like their tasks, as documented by the classes in
+    `export.text`: `masked_words`, `choices`, `tagging` and `questions`.
 
     Keras' `TFSMLayer` calls each signature, by its name or as `serve`, with its only
     input or a dict of inputs.

@@ -33,7 +33,9 @@ def export_serving(model, path, **options):
     - `models.config`, which lists all models there, and `batching.config`;
     - `docker-compose.yml`: `docker compose up` in that folder starts a server;
     - `NAME.request.json`, a REST request: `curl -d @NAME.request.json
-      localhost:8501/v1/models/NAME:predict`.
+      localhost:8501/v1/models/NAME:predict`;
+    - `request_grpc.py`, which sends it by gRPC: `python request_grpc.py NAME
+      NAME.request.json`.
 
     Existing files are kept, except `models.config` and `NAME.request.json`.
 
@@ -85,12 +87,11 @@ def _write_warm_up(folder, name, longest):
             for rows in WARM_UP_ROWS:
                 inputs = _example_inputs(functions[signature], rows, longest)
                 functions[signature](**{k: tf.constant(v) for k, v in inputs.items()})
-                record = log.PredictionLog()
-                request = record.predict_log.request
-                request.model_spec.name = name
-                request.model_spec.signature_name = signature
-                for key, value in inputs.items():
-                    request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
+                request = {
+                    "model_spec": {"name": name, "signature_name": signature},
+                    "inputs": {k: tf.make_tensor_proto(v) for k, v in inputs.items()},
+                }
+                record = log.PredictionLog(predict_log={"request": request})
                 writer.write(record.SerializeToString(deterministic=True))
     return _example_inputs(functions[SERVING_SIGNATURE], 1, longest)
 

@@ -28,6 +28,7 @@ def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_pa
     def tokens_of(*texts):
         outputs = serve(text=tf.constant(texts, tf.string))
         assert outputs["pooled_output"].shape == (len(texts), 24)
+        assert outputs["mean_output"].shape == (len(texts), 24)
         return outputs["sequence_output"].numpy()
 
     # [CLS] and [SEP], and the longest: the model has few positions.
@@ -38,6 +39,13 @@ def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_pa
     length = short.shape[1]
     assert length < both.shape[1] < 19
     assert max_difference(short, both[:1, :length]) <= 1e-5
+    predict = load_exported(tmp_path / "served").predict
+    found = predict(["storms", "the storms"], batch_size=1, all_positions=True)
+    assert max_difference(found["sequence_output"][1], both[1]) <= 1e-5
+    # Padding is no part of the mean.
+    means = [both[0, :length].mean(axis=0), both[1].mean(axis=0)]
+    assert max_difference(found["mean_output"], np.array(means)) <= 1e-5
+    assert {*predict(["storms"])} == {"pooled_output", "mean_output"}
 
 
 def test_keras_calls_signatures_of_any_number_of_inputs(

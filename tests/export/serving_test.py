@@ -1,14 +1,22 @@
-"""Folders for TensorFlow Serving: what it would read."""
+"""Folders for TensorFlow Serving: what it would read, and a server of its protos."""
 
+import concurrent.futures
 import json
+import runpy
+import sys
 
+import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_text  # noqa: F401
 import yaml
 from google.protobuf import text_format
-from tensorflow_serving.apis import prediction_log_pb2
+from tensorflow_serving.apis import (
+    predict_pb2,
+    prediction_log_pb2,
+    prediction_service_pb2_grpc,
+)
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from albert_keras.export import export_saved_model, export_serving, load_exported
@@ -69,12 +77,40 @@ def test_warm_up_requests(models):
     assert records[0].predict_log.request.model_spec.name == "reviews"
 
 
-def test_the_example_request(models):
-    """Its inputs are those of the signature."""
-    inputs = json.loads((models / "reviews.request.json").read_text())["inputs"]
-    assert [*inputs] == ["text"]
-    label = load_exported(models / "reviews" / "1").predict(inputs["text"])["label"]
-    assert label[0] in LABELS
+class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
+    """TensorFlow Serving's service, on its real protos, for one `ServedModel`.
+
+    The server itself is in no package index. This one answers what the graph answers.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def Predict(self, request, context):  # noqa: N802
+        assert request.model_spec.name == self.model.name
+        inputs = {name: tf.make_ndarray(x) for name, x in request.inputs.items()}
+        outputs = self.model.predict(inputs)
+        tensors = {name: tf.make_tensor_proto(x) for name, x in outputs.items()}
+        return predict_pb2.PredictResponse(outputs=tensors)
+
+
+def test_the_example_request_by_grpc(models, capsys, monkeypatch):
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
+        PredictionService(ServedModel(models / "reviews")), server
+    )
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    file = models / "reviews.request.json"
+    words = ["request_grpc.py", "reviews", str(file), f"127.0.0.1:{port}"]
+    monkeypatch.setattr(sys, "argv", words)
+    try:
+        runpy.run_path(str(models / "request_grpc.py"), run_name="__main__")
+    finally:
+        server.stop(0).wait()
+    (text,) = json.loads(file.read_text())["inputs"]["text"]
+    label = load_exported(models / "reviews" / "1").predict([text])["label"][0]
+    assert f"label [{label.encode()!r}]" in capsys.readouterr().out
 
 
 def test_warm_up_of_a_multiple_choice(backbone, tokenizer, tmp_path):

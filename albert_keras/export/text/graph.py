@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from albert_keras.export import signatures
+from albert_keras.models.text_embedder import mean_over_tokens
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 # Kinds of models whose inputs are packed texts or pairs, without a task.
@@ -133,7 +134,8 @@ def text_signatures(
     except an embedder, has one more signature for pairs.
 
     Args:
-        spec: `ExportSpec`.
+        spec: `ExportSpec`. A backbone returns `mean_output` too, the mean of
+            `sequence_output` over the tokens of each text, special tokens included.
         tokenizer: A tokenizer of this package.
         encode: Function from strings `(batch,)` to int32 ragged ids `(batch, None)`.
         sequence_length: int or `None`. See `choose_sequence_length`.
@@ -158,8 +160,12 @@ def text_signatures(
         @tf.function(autograph=False)
         def serve(**inputs):
             segments = [encode(inputs[text]) for text in texts]
-            packed = pack_tensors(segments, tokenizer, longest)
-            return traced[name](**as_features(trim_tensors(packed)))
+            packed = trim_tensors(pack_tensors(segments, tokenizer, longest))
+            outputs = traced[name](**as_features(packed))
+            if spec.kind == "backbone":
+                tokens, mask = outputs["sequence_output"], packed["padding_mask"]
+                outputs["mean_output"] = mean_over_tokens(tokens, mask)
+            return outputs
 
         specs = {text: text_input(text) for text in texts}
         return serve.get_concrete_function(**specs)
