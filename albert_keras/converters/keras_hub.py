@@ -26,7 +26,7 @@ from albert_keras.converters.name_table import (
     table_row,
     with_merged_heads,
 )
-from albert_keras.converters.weight_files import read_keras_weights
+from albert_keras.converters.weight_files import read_keras_weights, weights_of_preset
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.presets.preset_files import registered_name
 from albert_keras.system.files import read_json
@@ -155,10 +155,12 @@ class KerasHubModel(Checkpoint):
     def _load_hub_model(self):
         """Loads keras-hub's model from the weights of the preset."""
         config, head = self.read_config(), self.stated_head
-        file = self.files / "model.weights.h5"
-        stored_tensors.check_config_sizes(config, read_keras_weights(file), self)
+        parts = map(read_keras_weights, self.files.glob("model*.weights.h5"))
+        tensors = stored_tensors.joined([*parts])
+        stored_tensors.check_config_sizes(config, tensors, self)
         sizes = CONFIG_FORMAT.write(config)
         model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
+        file = weights_of_preset(self.files)
         with stored_tensors.readable(file):
             model.load_weights(file)
         task_file = self.files / "task.weights.h5"

@@ -13,7 +13,7 @@ from albert_keras.converters.stored_tensors import (
     check_bias,
     check_config_sizes,
 )
-from albert_keras.converters.weight_files import read_keras_weights
+from albert_keras.converters.weight_files import read_keras_weights, weights_of_preset
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import TaskModel
 from albert_keras.presets.preset_files import (
@@ -46,7 +46,7 @@ class OwnPreset(Checkpoint):
 
     def read_tensors(self):
         """Checks the tensors of the backbone; returns their `StoredTensors`."""
-        return self._read_weights("model.weights.h5")
+        return self._read_weights("model*.weights.h5")
 
     @functools.cached_property
     def task(self):
@@ -143,7 +143,7 @@ class OwnPreset(Checkpoint):
         stated["dtype"] = dtype or (saved if is_kept else None)
         backbone = model_class.from_config(stated | options)
         if load_weights:
-            backbone.load_weights(self.files / "model.weights.h5")
+            backbone.load_weights(weights_of_preset(self.files))
         return backbone
 
     def check(self, task):

@@ -17,7 +17,7 @@ CHECKPOINT_FORMATS = (
 )
 # Files of all formats. Only these are replaced.
 _FILES = (
-    *("config.json", "metadata.json", "model.weights.h5", "task.json"),
+    *("config.json", "metadata.json", "model*.weights.*", "task.json"),
     *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
     *("albert_config.json", "model.ckpt-best.*", "spiece.model", "vocab.txt"),
     *("model.safetensors", "tokenizer_config.json", "modules.json"),

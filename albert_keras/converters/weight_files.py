@@ -59,6 +59,15 @@ def read_keras_weights(file, may_be_quantized=False):
     return tensors
 
 
+def weights_of_preset(folder):
+    """Returns the file of a preset's weights, or the list of its files.
+
+    With `max_shard_size` keras-hub writes several files and lists them in JSON.
+    """
+    file = folder / "model.weights.h5"
+    return file if file.is_file() else file.with_suffix(".json")
+
+
 def read_safetensors(file):
     """Returns the `StoredTensors` of a file, which stays open as long as they are used.
 

@@ -148,7 +148,8 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def detokenize(self, inputs):
         """Decodes a row of ids as a str, or several rows as a list of str.
 
-        Rows are lists, NumPy arrays or eager tensors. Normalization is not undone.
+        Rows are lists, NumPy arrays or eager tensors. Normalization is not undone. An
+        `AlbertTokenizer` omits special tokens; with `mask_in_text` it keeps `[MASK]`.
         """
         rows = inputs.to_list() if hasattr(inputs, "to_list") else inputs
         if not isinstance(rows, (list, tuple)):
@@ -170,6 +171,11 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         """
         check_text(text)
         return self.encoder.tokenize_with_offsets(text)
+
+    @property
+    def word_starts(self):
+        """Bool array `(vocabulary_size,)`: true where a token begins a word."""
+        return self.encoder.word_starts
 
     @property
     def special_tokens(self):

@@ -41,15 +41,12 @@ class SentencePieceEncoder(Encoder):
         self.strips_accents = preprocessing["strip_accents"]
         self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
-        self.running_proto = proto
-        if split_digit_comma:
-            self.running_proto = sentence_piece_model.with_split_digit_commas(
-                proto, pieces
-            )
         if mask_in_text:
-            self.running_proto = sentence_piece_model.with_mask_for_text(
-                self.running_proto
-            )
+            proto = sentence_piece_model.with_mask_for_text(proto)
+            self._decoder = sentence_piece_model.load_processor(proto)
+        if split_digit_comma:
+            proto = sentence_piece_model.with_split_digit_commas(proto, pieces)
+        self.running_proto = proto
         self._processor = sentence_piece_model.load_processor(self.running_proto)
 
     def tokenize_with_offsets(self, text):
@@ -129,7 +126,8 @@ class SentencePieceEncoder(Encoder):
         return join_rows(_call_with_each(self._processor.Encode, prepared))
 
     def _decode_rows(self, rows):
-        return _call_with_each(self._decoder.Decode, rows)
+        texts = _call_with_each(self._decoder.Decode, rows)
+        return [text.replace(MASK_CHARACTER, MASK) for text in texts]
 
 
 def _call_with_each(function, items):

@@ -18,7 +18,7 @@ SIZES = {
 }
 
 
-def save_theirs(head, folder, **options):
+def save_theirs(head, folder, max_shard_size=10, **options):
     """Saves a model of keras-hub as a preset, and returns the folder."""
     model = keras_hub.models.AlbertBackbone(**SIZES)
     if head == "pretraining":
@@ -26,7 +26,7 @@ def save_theirs(head, folder, **options):
     elif head == "sequence_classification":
         options = {"num_classes": 11, "dropout": 0.3} | options
         model = keras_hub.models.AlbertTextClassifier(model, **options)
-    randomize(model).save_to_preset(str(folder))
+    randomize(model).save_to_preset(str(folder), max_shard_size=max_shard_size)
     return folder
 
 
@@ -48,9 +48,11 @@ def check_outputs(ours, folder):
     assert max(comparison.differences.values()) < 1e-5
 
 
+@pytest.mark.parametrize("max_shard_size", [10, 4e-5])
 @pytest.mark.parametrize("head", [None, "sequence_classification"])
-def test_outputs_equal_keras_hubs(head, tmp_path):
-    folder = save_theirs(head, tmp_path / "preset")
+def test_outputs_equal_keras_hubs(head, max_shard_size, tmp_path):
+    folder = save_theirs(head, tmp_path / "preset", max_shard_size)
+    assert (folder / "model.weights.json").is_file() == (max_shard_size < 1)
     ours = load_checkpoint(folder)
     check_outputs(ours, folder)
     backbone = ours if head is None else ours.backbone

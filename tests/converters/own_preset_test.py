@@ -7,9 +7,9 @@ import h5py
 import numpy as np
 import pytest
 
-from albert_keras.converters import find_checkpoint, load_checkpoint
+from albert_keras.converters import find_checkpoint, load_checkpoint, save_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-from tests.helpers import make_config
+from tests.helpers import make_config, max_difference
 
 CLASSIFIER = "sequence_classification"
 
@@ -61,6 +61,16 @@ def error_of(folder, head):
 def test_sizes_are_compared_with_the_files(sizes, folder):
     change_json(folder / "config.json", lambda config: config["config"].update(sizes))
     assert error_of(folder, None) == error_of(folder, CLASSIFIER)
+
+
+def test_weights_in_several_files(whole, tmp_path):
+    model = AlbertTextClassifier.from_preset(whole)
+    model.save_to_preset(str(tmp_path), max_shard_size=2e-5)
+    assert (tmp_path / "model_00001.weights.h5").is_file()
+    restored = load_checkpoint(tmp_path)
+    assert max_difference(restored.get_weights(), model.get_weights()) == 0
+    save_checkpoint(model, tmp_path)
+    assert not (tmp_path / "model_00001.weights.h5").exists()
 
 
 def test_a_field_that_was_removed_may_be_there_without_effect(folder):

@@ -27,6 +27,7 @@ def test_mask_in_text(shared):
     found, offsets = tokenizer.tokenize_with_offsets(text)
     assert found == ids
     assert [text[a:b] for a, b in offsets][3:] == "[MASK] of [MASK] . [MASK] s".split()
+    assert tokenizer.detokenize(ids) == "paris is the [MASK] of [MASK]. [MASK]s"
     # The option changes no text without a mask.
     plain = "user-defined (pieces) – and 2012, too"
     assert tokenizer(plain) == AlbertTokenizer(shared / ENGLISH)(plain)
