@@ -8,11 +8,7 @@ from albert_keras.checks import check_json, check_rate, shortened, shown
 from albert_keras.converters import google, heads
 from albert_keras.converters.checkpoint import Checkpoint, save_vocabulary
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.name_table import (
-    ATTENTION,
-    FEED_FORWARD,
-    table_row,
-)
+from albert_keras.converters.name_table import ATTENTION, FEED_FORWARD, table_row
 from albert_keras.converters.stored_tensors import StoredTensors, joined
 from albert_keras.converters.weight_files import (
     read_hdf5,

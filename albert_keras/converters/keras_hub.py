@@ -14,7 +14,7 @@ import warnings
 import keras
 import keras_hub
 
-from albert_keras.checks import check_choice, check_rate
+from albert_keras.checks import check_choice, check_json, check_rate
 from albert_keras.converters import stored_tensors
 from albert_keras.converters.checkpoint import Checkpoint
 from albert_keras.converters.config_format import ConfigFormat
@@ -131,12 +131,9 @@ class KerasHubModel(Checkpoint):
     def _stated(self, file_name):
         """Returns the config in a file of the preset."""
         file = self.files / file_name
-        config = read_json(file).get("config")
-        if not isinstance(config, dict):
-            raise ValueError(
-                f"A preset must have a config. Received: '{file}' without."
-            )
-        return config
+        content = read_json(file)
+        check_json(content, {"config": dict}, file)
+        return content["config"]
 
     def read_tensors(self):
         """Returns the variables as `StoredTensors`, attention heads merged into one axis.

@@ -15,6 +15,7 @@ from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import Recipe
 from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.vocabulary import read_vocabulary
 
 LABELS_FILE = "labels.txt"
 # For models whose classes may hold together.
@@ -136,8 +137,7 @@ def read_labels(folder):
     for name in (LABELS_FILE, MULTI_LABELS_FILE):
         file = pathlib.Path(folder, name)
         if file.is_file():
-            labels = file.read_text("utf-8").split("\n")
-            return labels, name == MULTI_LABELS_FILE
+            return read_vocabulary(file), name == MULTI_LABELS_FILE
     return None, False
 
 

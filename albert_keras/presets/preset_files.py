@@ -2,7 +2,7 @@
 
 import contextlib
 
-from albert_keras.checks import shortened, shown
+from albert_keras.checks import check_json, shortened, shown
 from albert_keras.system.files import read_json
 
 # Registered packages of keras-hub, which was keras-nlp before.
@@ -45,13 +45,8 @@ def read_object(file):
         ValueError: If the file holds no object, or a class is unknown or does not fit.
     """
     content = read_json(file)
-    name, config = content.get("registered_name"), content.get("config")
-    if not isinstance(name, str) or not isinstance(config, dict):
-        raise ValueError(
-            "A file of a preset must hold `registered_name`, a str, and `config`, an "
-            f"object. Received: '{file}' with registered_name={shown(name)}, "
-            f"config={shown(config)}."
-        )
+    check_json(content, {"registered_name": str, "config": dict}, file)
+    name, config = content["registered_name"], content["config"]
     kind = _class_of(content)
     if kind is None:
         raise ValueError(

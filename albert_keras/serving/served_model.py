@@ -8,11 +8,7 @@ from google.protobuf.json_format import MessageToDict
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from albert_keras.checks import import_optional, shortened
-from albert_keras.export.saved_model import (
-    GRAPH_FILE,
-    call_signature,
-    is_saved_model,
-)
+from albert_keras.export.saved_model import GRAPH_FILE, call_signature, is_saved_model
 from albert_keras.export.signatures import SERVING_SIGNATURE
 
 

@@ -3,12 +3,7 @@
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import (
-    as_features,
-    require,
-    run_on_any_batch,
-    text_input,
-)
+from albert_keras.export.text.graph import require, run_on_any_batch, text_input
 from albert_keras.tasks import MultipleChoiceTask
 from albert_keras.tasks.multiple_choice import LETTERS
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
@@ -63,7 +58,7 @@ class Choices:
             shape = [-1, num_choices]
             features = {
                 name: tf.reshape(x, [*shape, tf.shape(x, tf.int64)[1]])
-                for name, x in as_features(rows).items()
+                for name, x in rows.items()
             }
             logits = run_on_any_batch(run, features)["logits"]
             letters = tf.gather(tf.constant([*LETTERS]), tf.argmax(logits, axis=-1))

@@ -31,11 +31,6 @@ def require(condition, rule, received):
     tf.debugging.Assert(condition, [f"{rule} Received:", received], summarize=3)
 
 
-def as_features(packed):
-    """Returns packed texts as int32 inputs of a model, a dict of `(batch, length)`."""
-    return {name: tf.cast(values, tf.int32) for name, values in packed.items()}
-
-
 def run_on_any_batch(run, features):
     """Returns the outputs of a model for a batch that may have no rows.
 
@@ -161,7 +156,7 @@ def text_signatures(
         def serve(**inputs):
             segments = [encode(inputs[text]) for text in texts]
             packed = trim_tensors(pack_tensors(segments, tokenizer, longest))
-            outputs = traced[name](**as_features(packed))
+            outputs = traced[name](**packed)
             if spec.kind == "backbone":
                 tokens, mask = outputs["sequence_output"], packed["padding_mask"]
                 outputs["mean_output"] = mean_over_tokens(tokens, mask)

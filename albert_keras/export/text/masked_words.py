@@ -4,13 +4,9 @@ import tensorflow as tf
 
 from albert_keras.checks import shown
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import as_features, run_on_any_batch, text_input
+from albert_keras.export.text.graph import run_on_any_batch, text_input
 from albert_keras.tasks.masked_words import Filling, MaskedWordsTask
-from albert_keras.tokenizers.packing import (
-    num_special_tokens,
-    pack_tensors,
-    trim_tensors,
-)
+from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
 
 
 class MaskedWords:
@@ -36,7 +32,7 @@ class MaskedWords:
     def signatures(self, spec, task):
         """Returns the concrete functions by name."""
         tokenizer, longest = task.tokenizer, task.longest
-        run = serve_features(spec)
+        room, run = room_in(longest, 1), serve_features(spec)
         tokens = tokenizer.encoder.decode_batch(
             [[index] for index in range(tokenizer.vocabulary_size())]
         )
@@ -44,7 +40,7 @@ class MaskedWords:
         @tf.function(autograph=False)
         def serve(text):
             ids = tokenizer.tokenize_with_masks(text)
-            fits = ids.row_lengths() + num_special_tokens(1) <= longest
+            fits = ids.row_lengths() <= room
             features = trim_tensors(pack_tensors([ids], tokenizer, longest))
             # (batch, length), and the ragged positions of masks (batch, None)
             is_mask = tf.equal(features["token_ids"], tokenizer.mask_token_id)
@@ -56,7 +52,7 @@ class MaskedWords:
             positions = places.to_tensor()
             none = tf.cast(tf.equal(tf.shape(positions)[1], 0), tf.int32)
             positions = tf.pad(positions, [[0, 0], [0, none]])
-            features = {**as_features(features), "mask_positions": positions}
+            features["mask_positions"] = positions
             outputs = run_on_any_batch(run, features)
             logits = outputs.get("mlm_logits", outputs.get("logits"))
             # The embedding table may have more rows than there are tokens.

@@ -6,21 +6,12 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import (
-    as_features,
-    require,
-    run_in_parts,
-    text_input,
-)
+from albert_keras.export.text.graph import require, run_in_parts, text_input
 from albert_keras.export.text.words import extend_to_words
 from albert_keras.preprocessors.answer_windows import check_window_lengths
 from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
-from albert_keras.tokenizers.packing import (
-    num_special_tokens,
-    pack_tensors,
-    trim_tensors,
-)
+from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
 from albert_keras.tokenizers.ragged import slice_rows
 from albert_keras.tokenizers.tensor_spans import code_points_of, satisfy
 
@@ -64,8 +55,8 @@ class Questions:
 
         def find_spans(may_start, may_end, **features):
             outputs = run(**{name: features[name] for name in inputs})
-            allowed = tf.cast(may_start, tf.bool), tf.cast(may_end, tf.bool)
-            return best_spans(outputs, *allowed, task.max_answer_length, NUM_BEST)
+            longest = task.max_answer_length
+            return best_spans(outputs, may_start, may_end, longest, NUM_BEST)
 
         @tf.function(autograph=False)
         def serve(question, context):
@@ -75,7 +66,7 @@ class Questions:
             ids, starts, ends = tokenizer.tokenize_with_spans(context)
             windows = cut_windows(tokenizer.tokenize(question), ids, task)
             allowed = {"may_start": windows.may_start, "may_end": windows.may_end}
-            spans = run_in_parts(find_spans, windows.features | as_features(allowed))
+            spans = run_in_parts(find_spans, windows.features | allowed)
             codes = code_points_of(context)
             places = starts.values, ends.values
             found = choose_answers(spans, windows, places, codes, NUM_BEST)
@@ -153,7 +144,7 @@ def cut_windows(questions, contexts, task):
     tokenizer, longest = task.tokenizer, task.recipe.sequence_length
     asked = questions[:, : task.max_question_length]
     # (batch,)
-    room = longest - num_special_tokens(2) - asked.row_lengths()
+    room = room_in(longest, 2) - asked.row_lengths()
     num_tokens = contexts.row_lengths()
     strides = tf.minimum(tf.constant(task.doc_stride, tf.int64), room)
     # The last window ends with the context.
@@ -166,7 +157,7 @@ def cut_windows(questions, contexts, task):
     begins = tf.gather(contexts.row_starts(), question_of) + starts
     asked = tf.gather(asked, question_of)
     rows = slice_rows(contexts.values, begins, lengths)
-    packed = as_features(trim_tensors(pack_tensors([asked, rows], tokenizer, longest)))
+    packed = trim_tensors(pack_tensors([asked, rows], tokenizer, longest))
 
     # (num_windows, length): positions in the window's part of the context.
     places = tf.range(tf.shape(packed["token_ids"])[1], dtype=tf.int64)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import as_features, run_in_parts, text_input
+from albert_keras.export.text.graph import run_in_parts, text_input
 from albert_keras.export.text.words import locate_words
 from albert_keras.tasks import TaggingTask
 from albert_keras.tasks.entities import OUTSIDE, are_entity_tags, parse_tag
@@ -116,7 +116,7 @@ def _tagger(spec, task):
         splits = tf.gather(ends, tf.concat([first, [ids.nrows()]], axis=0))
         rows = tf.RaggedTensor.from_row_splits(ids.flat_values, splits)
         packed = trim_tensors(pack_tensors([rows], tokenizer, longest))
-        best_tags = run_in_parts(best, as_features(packed))
+        best_tags = run_in_parts(best, packed)
         # (num_words,): the position of each word's first token, after [CLS].
         number = tf.range(ids.nrows())
         sequence = tf.searchsorted(first, number, "right", tf.int64) - 1
