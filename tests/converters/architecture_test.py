@@ -27,12 +27,7 @@ def outputs_of(model):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"sharing": "none"},
-        {"sharing": "attention"},
-        {"num_groups": 4},
-    ],
+    "changes", [{"sharing": "none"}, {"sharing": "attention"}, {"num_groups": 4}]
 )
 def test_less_sharing_gives_the_same_outputs(changes):
     model = make_pretrainer(num_layers=4, num_groups=2, num_inner_repetitions=2)

@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.name_table import (
-    Row,
-    collect_tensors,
-    load_variables,
-)
+from albert_keras.converters.name_table import Row, collect_tensors, load_variables
 from tests.helpers import make_config, stored_arrays
 
 ROWS = [

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from albert_keras.converters import (
-    CHECKPOINT_FORMATS,
-    load_checkpoint,
-    save_checkpoint,
-)
+from albert_keras.converters import CHECKPOINT_FORMATS, load_checkpoint, save_checkpoint
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import MULTI_LABEL, HuggingFaceFolder
 from albert_keras.models import HEADS, AlbertBackbone

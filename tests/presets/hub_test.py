@@ -9,12 +9,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.converters import load_checkpoint
-from albert_keras.presets.hub import (
-    ADDRESSES,
-    SHIPPED_MODELS,
-    known_names,
-    local_files,
-)
+from albert_keras.presets.hub import ADDRESSES, SHIPPED_MODELS, known_names, local_files
 from albert_keras.presets.transfer import is_address
 from albert_keras.tokenizers import train_sentence_piece
 from tests.hub_server import TOKEN, Hub

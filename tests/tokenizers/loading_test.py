@@ -13,10 +13,7 @@ from albert_keras.tokenizers import (
     load_tokenizer,
     train_sentence_piece,
 )
-from albert_keras.tokenizers.loading import (
-    find_tokenizer,
-    find_vocabulary,
-)
+from albert_keras.tokenizers.loading import find_tokenizer, find_vocabulary
 from tests.helpers import make_config
 
 TEXT = ["Café au lait, déjà vu", "a quick brown fox", "lazy dogs jump over the fox"]

@@ -6,12 +6,7 @@ import pytest
 
 from albert_keras.export import EXPORTERS, export_saved_model, load_exported
 from albert_keras.runs import evaluate_run
-from tests.export.text.conftest import (
-    LONG_SENTENCES,
-    QUESTIONS,
-    STRANGE,
-    approximately,
-)
+from tests.export.text.conftest import LONG_SENTENCES, QUESTIONS, STRANGE, approximately
 
 SAMPLES = {
     "tags": [

@@ -9,12 +9,7 @@ import tensorflow as tf
 from albert_keras.preprocessors.tagged_words import words_of
 from albert_keras.tasks.masked_words import fill_mask
 from albert_keras.tasks.prediction import answer_questions, tag_words
-from tests.export.text.conftest import (
-    LONG_SENTENCES,
-    QUESTIONS,
-    STRANGE,
-    approximately,
-)
+from tests.export.text.conftest import LONG_SENTENCES, QUESTIONS, STRANGE, approximately
 
 
 @pytest.mark.slow
