@@ -5,9 +5,6 @@ import collections
 
 import numpy as np
 
-# Requests that may wait for the model; others are refused.
-MAX_WAITING = 1000
-
 
 class MicroBatcher:
     """Joins requests that arrive at about the same time into one call of a function.
@@ -21,6 +18,7 @@ class MicroBatcher:
             same number of rows. It is called in a thread, one call at a time.
         max_rows: int. Maximum number of rows of a batch; a larger request runs alone.
         delay_s: float. Seconds that a request waits for others.
+        max_waiting: int. Requests that may wait for the model; others are refused.
         observe: Function that is called with the number of rows of each batch.
 
     Example:
@@ -35,9 +33,9 @@ class MicroBatcher:
     ```
     """
 
-    def __init__(self, run, max_rows=32, delay_s=0.001, observe=None):
+    def __init__(self, run, max_rows=32, delay_s=0.001, max_waiting=1000, observe=None):
         self.run, self.max_rows, self.delay_s = run, max_rows, delay_s
-        self.observe = observe or (lambda rows: None)
+        self.max_waiting, self.observe = max_waiting, observe or (lambda rows: None)
         self._waiting = collections.deque()
         self._worker = None
 
@@ -47,9 +45,9 @@ class MicroBatcher:
         Raises:
             OverflowError: If too many requests wait.
         """
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) >= self.max_waiting:
             raise OverflowError(
-                f"At most {MAX_WAITING} requests may wait for the model. Try again."
+                f"At most {self.max_waiting} requests may wait for the model. Try again."
             )
         answer = asyncio.get_running_loop().create_future()
         self._waiting.append((key, inputs, answer))

@@ -100,9 +100,9 @@ def test_classifier_that_gives_probabilities(tmp_path):
     folder = save_theirs("sequence_classification", tmp_path / "theirs", **options)
     model = load_checkpoint(folder)
     check_outputs(model, folder)
+    # keras-hub loads what is written from ours.
     save_checkpoint(model, tmp_path / "ours", "keras_hub")
-    task = json.loads((tmp_path / "ours" / "task.json").read_text())
-    assert task["config"]["activation"] == "sigmoid"
+    check_outputs(model, tmp_path / "ours")
 
 
 @pytest.mark.parametrize("num_classes", [None, -1, 10**12])

@@ -215,15 +215,6 @@ def test_keras_hub_loads_backbone_and_masked_words(tokenizer, tmp_path):
     assert list(task.preprocessor.tokenizer(text)) == tokenizer(text)
 
 
-def test_keras_hub_loads_the_classifier(tmp_path):
-    model = make_model("sequence_classification", num_groups=3)
-    save_checkpoint(model, tmp_path / "out", "keras_hub")
-    task = keras_hub.models.AlbertTextClassifier.from_preset(
-        str(tmp_path / "out"), preprocessor=None
-    )
-    assert max_difference(task(make_inputs()), model(make_inputs())) < 1e-5
-
-
 @pytest.mark.parametrize(
     ("format", "head", "overrides", "message"),
     [

@@ -155,13 +155,6 @@ def sending(folder, address):
 
 
 @pytest.mark.slow
-def test_files_are_uploaded(run, hub, folder):
-    process = run(sending(folder, "hf://me/new"), HF_TOKEN=TOKEN)
-    assert process.returncode == 0, process.stderr
-    assert hub.repositories["me/new"] == FILES
-
-
-@pytest.mark.slow
 def test_new_weights_replace_those_of_every_format(run, hub, folder):
     others = {"README.md": b"# A model", "assets/tokenizer/vocabulary.txt": b"a"}
     preset = {"task.json": b"{}", "task.weights.h5": b"older"}

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from albert_keras.export import export_saved_model
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.serving import MicroBatcher, ServedModel, batching
+from albert_keras.serving import MicroBatcher, ServedModel
 from albert_keras.serving.rest import encode_outputs, read_request
 from tests.tasks.task_checks import make_backbone
 
@@ -138,9 +138,8 @@ def test_one_bad_request_does_not_spoil_the_others():
         raise found[1]
 
 
-def test_too_many_requests_are_refused(monkeypatch):
-    monkeypatch.setattr(batching, "MAX_WAITING", 2)
-    found = answers([("a", [1]), ("a", [2]), ("a", [3])], Doubler())
+def test_too_many_requests_are_refused():
+    found = answers([("a", [1]), ("a", [2]), ("a", [3])], Doubler(), max_waiting=2)
     assert found[:2] == [[2], [4]]
     with pytest.raises(OverflowError, match="At most 2 requests may wait"):
         raise found[2]
