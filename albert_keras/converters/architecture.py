@@ -88,17 +88,14 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     config = dataclasses.replace(config, vocabulary_size=vocabulary_size)
     backbone = _backbone_of(old_backbone, config)
     # The same on any backend.
-    new_rows = np.random.default_rng(seed).standard_normal(
-        (vocabulary_size, config.embedding_dim)
-    )
+    table_shape = (vocabulary_size, config.embedding_dim)
+    new_rows = np.random.default_rng(seed).standard_normal(table_shape).clip(-2, 2)
     fills = {
-        "embedding/token_embedding/embeddings": new_rows.clip(-2, 2)
-        * config.initializer_range,
+        "embedding/token_embedding/embeddings": new_rows * config.initializer_range,
         "mlm/output_bias": np.zeros(vocabulary_size),
     }
-    return _with_weights_of(
-        model, on_backbone(model, backbone, preprocessor=None), fills
-    )
+    new_model = on_backbone(model, backbone, preprocessor=None)
+    return _with_weights_of(model, new_model, fills)
 
 
 def with_new_weights(model):

@@ -1,6 +1,7 @@
 """Checkpoints of Google's code: `*.index`, `*.data-*` and `albert_config.json`."""
 
 import pathlib
+import warnings
 
 from albert_keras.config import PRESETS
 from albert_keras.converters.checkpoint import Checkpoint, save_vocabulary
@@ -144,6 +145,12 @@ class GoogleCheckpoint(Checkpoint):
         backbone = model if head is None else model.backbone
         values = CONFIG_FORMAT.write(backbone.albert_config)
         tensors = GoogleCheckpoint.tensors_of(model, head)
+        if head == "pretraining" and model.num_pair_classes not in (0, 2):
+            warnings.warn(
+                "Google's pretraining code reads only a sentence-pair head of 2 classes. "
+                f"Received: a head of {model.num_pair_classes} classes.",
+                stacklevel=3,
+            )
         write_tensorflow(folder / CHECKPOINT_NAME, tensors)
         write_json(folder / CONFIG_FILE, values)
         if tokenizer is not None:

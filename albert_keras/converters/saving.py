@@ -1,5 +1,6 @@
 """Saving of models as presets of this package and in other libraries' formats."""
 
+import inspect
 import pathlib
 import warnings
 from fnmatch import fnmatch
@@ -7,6 +8,7 @@ from fnmatch import fnmatch
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.loading import CONVERTERS, find_checkpoint
+from albert_keras.models import HEADS
 from albert_keras.presets.hub import folder_to_write
 from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder
@@ -41,6 +43,8 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
             preprocessor, if any. keras-hub takes only an `AlbertTokenizer`, and does not
             lower-case.
 
+    A warning names values that the format cannot store, such as the names of classes.
+
     Raises:
         ValueError: If `format` cannot store the model's head, activation or unshared
             layers, the tokenizer has more tokens than the model, or `path` holds other
@@ -64,12 +68,29 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     check_replaceable(path, format)
     with folder_to_write(path) as local, atomic_folder(local) as folder:
         CONVERTERS[format].write(model, head, folder, tokenizer)
-        if format not in ("keras", "huggingface") and getattr(model, "labels", None):
+        if left_out := _left_out(model, head, format):
             warnings.warn(
-                f"The format {format} cannot store the names of classes; left out: "
-                f"labels={', '.join(model.labels)}.",
+                f"The format {format} cannot store all values of the model; left out: "
+                f"{', '.join(f'{name}={value}' for name, value in left_out.items())}.",
                 stacklevel=2,
             )
+
+
+def _left_out(model, head, format):
+    """Returns the values of a model that a format cannot store, a dict by name."""
+    values = {}
+    if format not in ("keras", "huggingface") and getattr(model, "labels", None):
+        values["labels"] = ", ".join(model.labels)
+    if format == "google" and head:
+        # Google's code has a constant, the default here.
+        dropout = inspect.signature(HEADS[head].model).parameters.get("dropout")
+        if dropout and model.dropout != dropout.default:
+            values["dropout"] = model.dropout
+    backbone = getattr(model, "backbone", model)
+    # The default of keras-hub.
+    if format == "keras_hub" and backbone.initializer_range != 0.02:
+        values["initializer_range"] = backbone.initializer_range
+    return values
 
 
 def head_to_write(model, format):

@@ -190,9 +190,8 @@ def _is_known(step, known):
 
 def _read_unigram(theirs, model):
     """Returns a SentencePiece model, bytes, and whether it splits digits and commas."""
-    special = [
-        t.content for t in theirs.get_added_tokens_decoder().values() if t.special
-    ]
+    added = theirs.get_added_tokens_decoder().values()
+    special = [token.content for token in added if token.special]
     commas = [score for piece, score in model["vocab"] if ends_with_digit_comma(piece)]
     splits = max(commas, default=-np.inf) < -DIGIT_COMMA_PENALTY
     pieces = []

@@ -172,10 +172,13 @@ def test_a_classifier_of_one_number_is_a_regressor_in_transformers(tmp_path):
     assert stated["problem_type"] == "regression"
 
 
-def test_labels_that_a_format_leaves_out_are_a_warning(tmp_path):
-    model = HEADS["sequence_classification"].model(make_model(None), 3, labels=NAMES)
-    with pytest.warns(UserWarning, match="left out: labels=sad, so-so, göod"):
-        save_checkpoint(model, tmp_path, "google")
+def test_values_that_a_format_leaves_out_are_a_warning(tmp_path):
+    backbone, options = make_model(None, initializer_range=0.014), {"dropout": 0.4}
+    model = HEADS["sequence_classification"].model(backbone, 3, labels=NAMES, **options)
+    with pytest.warns(UserWarning, match="labels=sad, so-so, göod, dropout=0.4[.]"):
+        save_checkpoint(model, tmp_path / "google", "google")
+    with pytest.warns(UserWarning, match="so-so, göod, initializer_range=0.014[.]"):
+        save_checkpoint(model, tmp_path / "hub", "keras_hub")
 
 
 def test_pretrainer_without_pairs_is_transformers_masked_lm(tmp_path):

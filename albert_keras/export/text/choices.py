@@ -55,9 +55,8 @@ class Choices:
                 tf.minimum(lengths, room - asked.row_lengths()),
             )
             rows = trim_tensors(pack_tensors([contexts, asked], tokenizer, longest))
-            shape = [-1, num_choices]
             features = {
-                name: tf.reshape(x, [*shape, tf.shape(x, tf.int64)[1]])
+                name: tf.reshape(x, [-1, num_choices, tf.shape(x, tf.int64)[1]])
                 for name, x in rows.items()
             }
             logits = run_on_any_batch(run, features)["logits"]
@@ -82,17 +81,12 @@ class Choices:
 
 def _check(context, question, choices):
     sizes = tf.stack([tf.size(context), tf.size(question), tf.shape(choices)[0]])
-    require(
-        tf.reduce_all(sizes == sizes[0]),
-        "Each question must have a context and choices.",
-        sizes,
-    )
+    rule = "Each question must have a context and choices."
+    require(tf.reduce_all(sizes == sizes[0]), rule, sizes)
     num_choices = tf.shape(choices)[1]
-    require(
-        (num_choices >= 2) & (num_choices <= len(LETTERS)),
-        f"A question must have from 2 to {len(LETTERS)} choices.",
-        num_choices,
-    )
+    is_valid = (num_choices >= 2) & (num_choices <= len(LETTERS))
+    rule = f"A question must have from 2 to {len(LETTERS)} choices."
+    require(is_valid, rule, num_choices)
 
 
 def _fill(question, choices, row_of):

@@ -221,10 +221,8 @@ def best_spans(outputs, may_start, may_end, max_answer_length, num_best):
         first: `scores`, -inf where there is no span, and int32 `starts` and `ends`.
     """
     if "start_logits" in outputs:
-        start, end = (
-            tf.cast(outputs[name], tf.float64)
-            for name in ("start_logits", "end_logits")
-        )
+        start = tf.cast(outputs["start_logits"], tf.float64)
+        end = tf.cast(outputs["end_logits"], tf.float64)
         null_scores = start[:, 0] + end[:, 0]
         start = tf.where(may_start, start, NO_SPAN)
         end = tf.where(may_end, end, NO_SPAN)
