@@ -13,7 +13,7 @@ A SavedModel is a program that can read and write files: use only ones that you 
 examples:
   albert-keras predict runs/sst2 "a charming journey" "bleak and desperate"
   albert-keras predict runs/sst2 --output predictions.csv < reviews.txt
-  albert-keras predict sst2.tflite --json < reviews.txt
+  albert-keras predict sst2.tflite --input reviews.txt --json
   albert-keras predict squad_onnx "Who wrote it?" "The letter was written by Ann."
   albert-keras predict runs/rte --data RTE/test.tsv --output RTE.tsv
   albert-keras predict runs/squad "Who wrote it?" "The letter was written by Ann."
@@ -22,6 +22,7 @@ examples:
 """
 
 import os
+import pathlib
 import sys
 
 import numpy as np
@@ -31,7 +32,7 @@ from albert_keras.cli.options import InferenceOptions, add_options, inference_op
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
-from albert_keras.runs.finetuning_config import COLUMNS
+from albert_keras.runs.finetuning_config import COLUMNS, TABLES
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.zero_shot import TEMPLATE
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
@@ -52,6 +53,7 @@ def add_arguments(parser):
         nargs="*",
         help="texts to predict (default: the lines of standard input)",
     )
+    parser.add_argument("--input", help="file with one text per line (default: none)")
     parser.add_argument(
         "--data", help="file of rows of the task, without labels (default: none)"
     )
@@ -79,12 +81,12 @@ def run(arguments):
     if not arguments.data:
         check_unused(vars(arguments), COLUMNS, "texts")
     else:
-        check_unused(vars(arguments), ["texts"], f"--data {arguments.data}")
+        check_unused(vars(arguments), ["texts", "input"], f"--data {arguments.data}")
     # Before the run, which imports Keras.
     check_known(arguments.model)
     options = inference_options(arguments)
     decoding = options["reading"].decoding
-    texts = None if arguments.data else given_texts(arguments.texts, decoding)
+    texts = None if arguments.data else given_texts(arguments, decoding)
     names = ("labels", "template", "multi_label")
     new_labels = {name: getattr(arguments, name) for name in names}
     predictions = runs.predict_with_run(
@@ -104,18 +106,26 @@ def run(arguments):
             print(as_line(row))
 
 
-def given_texts(texts, decoding):
-    """Returns the texts of the command line, or the lines of standard input."""
+def given_texts(arguments, decoding):
+    """Returns the texts of the command line, and of `--input` or standard input."""
+    texts, file = arguments.texts, arguments.input
     # `Path.is_file` raises an error for a text that is too long for a name.
     if len(texts) == 1 and os.path.isfile(texts[0]):
-        note(f"{texts[0]} is taken as a text; `<` or --data reads the file")
-    if texts == ["-"] or not (texts or sys.stdin.isatty()):
+        note(f"{texts[0]} is taken as a text; --input or --data reads the file")
+    if file and pathlib.Path(file).suffix in TABLES:
+        raise ValueError(
+            "A file of texts has one text per line, and no columns. Received: --input "
+            f"{file}. Give a table by --data."
+        )
+    if texts == ["-"] or not (texts or file or sys.stdin.isatty()):
+        texts, file = [], STANDARD_INPUT
+    if file:
         # Also blank lines, because the output has a row for each line.
-        texts = [line.strip() for line in read_lines(STANDARD_INPUT, decoding)]
+        texts = [*texts, *(line.strip() for line in read_lines(file, decoding))]
     if not texts:
         raise ValueError(
             "There must be a text to predict. Received: none. Give texts after the "
-            "model or on standard input, or a table by `--data`."
+            "model or on standard input, or a file by `--input` or `--data`."
         )
     return texts
 

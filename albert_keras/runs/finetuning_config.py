@@ -24,6 +24,9 @@ DEFAULT_SPLIT = 0.1
 # Examples of a batch in evaluation and prediction.
 BATCH_SIZE = 32
 
+# Suffixes of files with columns, where texts can also be read from lines.
+TABLES = (".csv", ".tsv", ".jsonl", ".json")
+
 # Fields of `RowOptions` for tables, and the fields of `Columns` that they set.
 COLUMNS = {
     "text_column": "text",

@@ -20,6 +20,7 @@ from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import (
     BATCH_SIZE,
+    TABLES,
     FinetuningRunConfig,
     RowOptions,
 )
@@ -51,7 +52,6 @@ DEFAULT_ROW_OPTIONS = RowOptions()
 
 # Texts that are sorted by length, encoded and saved together.
 PART_TEXTS = 8192
-TABLES = (".csv", ".tsv", ".jsonl", ".json")
 
 
 class Predicted(NamedTuple):
