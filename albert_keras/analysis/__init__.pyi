@@ -1,6 +1,7 @@
 from .comparison import compare_curves as compare_curves
 from .comparison import plot_comparison as plot_comparison
 from .confusion import plot_confusion_matrix as plot_confusion_matrix
+from .data_report import plot_data_report as plot_data_report
 from .figures import check_image_path as check_image_path
 from .learning_curve import plot_learning_curve as plot_learning_curve
 from .learning_curve import read_log as read_log

@@ -16,6 +16,7 @@ examples:
       --format tfrecord --validation-split 0
 """
 
+from albert_keras import analysis
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
@@ -37,10 +38,15 @@ def add_arguments(parser):
         help="store: token ids, pairs and masks are drawn again in each epoch; "
         "tfrecord: finished examples, for other programs (default: store)",
     )
+    parser.add_argument(
+        "--plot", help="plot of the report, .png, .svg or .pdf (default: none)"
+    )
     add_options(parser, PreparationOptions)
 
 
 def run(arguments):
+    if arguments.plot:
+        analysis.check_image_path(arguments.plot)
     options = config_from(arguments, PreparationOptions)
     if arguments.format == "store":
         check_unused(vars(arguments), ["dupe_factor"], "a token store")
@@ -50,5 +56,7 @@ def run(arguments):
         arguments.output,
         format=arguments.format,
     )
+    if arguments.plot:
+        analysis.plot_data_report(report.to_dict(), arguments.plot)
     results = {"output": arguments.output, **report.to_dict()}
     print_results("pretraining data", results, arguments.json)
