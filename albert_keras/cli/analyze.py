@@ -13,12 +13,12 @@ examples:
 import dataclasses
 from typing import Any, NamedTuple
 
-from albert_keras import analysis, runs
+from albert_keras import analysis
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import Range, option
-from albert_keras.runs.analyses import AnalysisOptions
+from albert_keras.options import Range, check_unused, option
+from albert_keras.runs.analyses import AnalysisOptions, measure_similarity
 from albert_keras.runs.finetuning_config import BatchOptions
 from albert_keras.runs.training import ShapeOptions
 
@@ -40,15 +40,17 @@ class Subject(NamedTuple):
     """A subject of the command.
 
     Attributes:
-        analyze: Function of the models, or of the `AlbertConfig`, and of the
-            `AnalyzeOptions`, which returns the results, a dict.
+        analyze: Function of the models, or of the `AlbertConfig`, and of the options in
+            `takes`, which returns the results, a dict.
         plot: Name of the function in `albert_keras.analysis` that draws the results.
+        takes: Names of the options that have an effect.
         tabulate: Function from the results to a table for people, a dict; None for the
             subjects that analyze an `AlbertConfig`.
     """
 
     analyze: Any
     plot: str
+    takes: tuple = ()
     tabulate: Any = None
 
 
@@ -66,7 +68,6 @@ def add_arguments(parser):
 
 def run(arguments):
     subject = SUBJECTS[arguments.subject]
-    options = config_from(arguments, AnalyzeOptions)
     of_models = subject.tabulate is not None
     if bool(arguments.models) != of_models:
         rule = "a model or more" if of_models else "no model, but a shape"
@@ -74,11 +75,14 @@ def run(arguments):
             f"`{arguments.subject}` needs {rule}. "
             f"Received: {len(arguments.models)} models."
         )
+    _check_use(arguments, subject.takes, of_models)
+    options = config_from(arguments, AnalyzeOptions)
     # Before the analysis, which may take minutes.
     if options.plot:
         analysis.check_image_path(options.plot)
     analyzed = arguments.models or config_from(arguments, ShapeOptions).shape()
-    results = subject.analyze(analyzed, options)
+    taken = {name: getattr(options, name) for name in subject.takes}
+    results = subject.analyze(analyzed, **taken)
     if options.plot:
         getattr(analysis, subject.plot)(results, options.plot)
     is_table = of_models and not arguments.json
@@ -86,24 +90,26 @@ def run(arguments):
     print_results(arguments.subject, table, arguments.json)
 
 
-def _count_parameters(shape, options):
+def _check_use(arguments, takes, of_models):
+    """Raises a ValueError if an option is given that has no effect on the subject."""
+    fields, kept = AnalyzeOptions.__dataclass_fields__, ("plot", *takes)
+    defaults = {name: fields[name].default for name in fields if name not in kept}
+    if of_models:
+        shape = ShapeOptions.__dataclass_fields__
+        defaults["preset"] = shape["preset"].default
+        defaults |= dict.fromkeys(shape["model_options"].metadata["members"])
+    values = {name: getattr(arguments, name) for name in defaults}
+    given = {n: str(value) for n, value in values.items() if value != defaults[n]}
+    check_unused(given, given, f"`{arguments.subject}`")
+
+
+def _count_parameters(shape):
     table = analysis.parameter_table(shape)
     return {**table, "backbone": analysis.count_parameters(shape)}
 
 
-def _count_operations(shape, options):
-    return analysis.operation_table(
-        shape, options.sequence_length, options.num_predictions
-    )
-
-
-def _measure_similarity(models, options):
-    names = AnalysisOptions.__dataclass_fields__
-    given = {name: getattr(options, name) for name in ("data", "batch_size", *names)}
-    return runs.measure_similarity(models, **given)
-
-
-def _compare_curves(folders, options):
+def _compare_curves(folders):
+    # Imported here, because the module imports Keras.
     return analysis.compare_curves(folders)
 
 
@@ -131,7 +137,18 @@ def _tabulate_comparison(results):
 
 SUBJECTS = {
     "parameters": Subject(_count_parameters, "plot_parameters"),
-    "flops": Subject(_count_operations, "plot_operations"),
-    "similarity": Subject(_measure_similarity, "plot_similarity", _tabulate_similarity),
-    "compare": Subject(_compare_curves, "plot_comparison", _tabulate_comparison),
+    "flops": Subject(
+        analysis.operation_table,
+        "plot_operations",
+        ("sequence_length", "num_predictions"),
+    ),
+    "similarity": Subject(
+        measure_similarity,
+        "plot_similarity",
+        ("data", "batch_size", *AnalysisOptions.__dataclass_fields__),
+        _tabulate_similarity,
+    ),
+    "compare": Subject(
+        _compare_curves, "plot_comparison", tabulate=_tabulate_comparison
+    ),
 }

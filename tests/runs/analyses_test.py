@@ -24,6 +24,12 @@ def test_similarity(call, fail, tmp_path):
     assert "must have different names" in line
     assert "needs a model or more" in fail("analyze", "similarity")
     assert "needs no model, but a shape" in fail("analyze", "flops", MODEL)
+    shape = ["--preset", "albert_base_v1", "--sharing", "all"]
+    line = fail("analyze", "similarity", MODEL, "--num-predictions", 3, *shape)
+    assert "`similarity`. Received: num_predictions='3', preset='al" in line
+    assert "sharing='all'" in line
+    line = fail("analyze", "flops", "--no-random-weights")
+    assert "`flops`. Received: random_weights='False'" in line
 
 
 def test_sizes_and_comparison(call, tmp_path, capsys):
