@@ -5,6 +5,7 @@ configuration and the random number generator.
 """
 
 import dataclasses
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -106,6 +107,17 @@ class PretrainingDataConfig(Options):
     def num_special(self):
         """Number of special tokens of a pair or segment."""
         return num_special_tokens(1 if self.sentence_pairs == "none" else 2)
+
+    def warn_of_cut_rate(self):
+        """Warns if `max_predictions` is too small for `masked_rate`."""
+        needed = derive_max_predictions(self.sequence_length, self.masked_rate)
+        if self.num_predictions < needed:
+            warnings.warn(
+                f"`max_predictions` should be at least {needed}, to mask "
+                f"{self.masked_rate:.0%} of {self.sequence_length} tokens. "
+                f"Received: max_predictions={self.max_predictions}.",
+                stacklevel=3,
+            )
 
 
 def make_generator(seed, *key):

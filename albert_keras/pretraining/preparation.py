@@ -121,6 +121,7 @@ def prepare_pretraining_data(
             f"tokenizer, output_dir. Received: tokenizer={shown(tokenizer)}."
         )
     config = config or PretrainingDataConfig()
+    config.warn_of_cut_rate()
     # Errors are raised here instead of in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = to_path(output_dir)

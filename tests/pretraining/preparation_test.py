@@ -371,6 +371,14 @@ def test_no_examples(tokenizer, tmp_path, format, num_workers):
     assert content(tmp_path) == {}
 
 
+def test_predictions_that_cut_the_masked_rate(documents, tokenizer, tmp_path):
+    config = dataclasses.replace(CONFIG, sequence_length=509, max_predictions=20)
+    message = "at least 76, to mask 15% of 509 tokens. Received: max_predictions=20"
+    with pytest.warns(UserWarning, match=message) as caught:
+        prepare_pretraining_data(documents, tokenizer, tmp_path, config)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_invalid_arguments(tokenizer, tmp_path):
     folder = tmp_path / "data"
     with pytest.raises(ValueError, match="`num_workers` must be.*num_workers=0"):
