@@ -24,6 +24,11 @@ def print_results(title, results, as_json):
     for name, value in flatten(results):
         if name.endswith("_memory") and value is not None:
             value = rich.filesize.decimal(value)
+        # Shapes of a dry run.
+        if "batch." in name:
+            value = " x ".join(map(str, value))
+        if name == "batches":
+            value = ", ".join(f"{size} x {length}" for size, length in value)
         table.add_row(name, format_value(value))
     console = rich.console.Console()
     if not console.is_terminal:

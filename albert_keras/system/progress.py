@@ -1,10 +1,17 @@
 """Progress bars on standard error."""
 
 import contextlib
+import math
 import numbers
 
 import rich.console
 import rich.progress
+
+# What the stages of the commands count, if not files.
+_UNITS = {
+    **dict.fromkeys(("tokenize", "read"), "bytes"),
+    **{"examples": "tokens", "sample": "texts", "embed": "texts"},
+}
 
 
 def open_progress(quiet=False):
@@ -55,6 +62,8 @@ def show_stages():
                 stack.enter_context(progress)
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")
-            progress.update(tasks[stage], completed=done, total=total)
+            seconds = progress.tasks[tasks[stage]].elapsed or math.inf
+            rate = f"{done / seconds:,.0f} {_UNITS.get(stage, 'files')}/s"
+            progress.update(tasks[stage], completed=done, total=total, rate=rate)
 
         yield show

@@ -16,6 +16,7 @@ import pytest
 from albert_keras import cli, sample
 from albert_keras.cli import COMMANDS, analyze, main, parse
 from albert_keras.cli.predict import as_line, given_texts
+from albert_keras.cli.results import print_results
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from albert_keras.text.tables import read_table
@@ -85,7 +86,9 @@ def test_finetune_on_two_devices_with_held_out_rows(tmp_path, run_apart):
 
 
 @pytest.mark.slow
-def test_predict_from_standard_input(reviews, tmp_path, capsys, monkeypatch, fail):
+def test_predict_from_a_file_or_standard_input(
+    reviews, tmp_path, capsys, monkeypatch, fail
+):
     texts = tmp_path / "texts.txt"
     texts.write_text("one café\n\nanother text\n", "cp1252")
     model, encoding = ["predict", str(reviews)], ["--encoding", "cp1252"]
@@ -98,6 +101,11 @@ def test_predict_from_standard_input(reviews, tmp_path, capsys, monkeypatch, fai
     printed = capsys.readouterr().out
     lines = [line.split("\t")[2] for line in printed.splitlines()]
     assert lines == ["one café", "", "another text"]
+    assert main([*model, *encoding, "--input", str(texts)]) == 0
+    assert capsys.readouterr().out == printed
+    line = fail(*model, "--input", tmp_path / "texts.csv")
+    assert "one text per line" in line
+    assert "texts.csv. Give a table by --data" in line
     give(texts.read_bytes())
     output = tmp_path / "predictions.csv"
     assert main([*model, *encoding, "--output", str(output)]) == 0
@@ -293,6 +301,14 @@ def test_only_own_warnings_and_no_logs_unless_asked(monkeypatch, capsys):
     assert lines[0] == ours
 
 
+def test_sizes_of_a_dry_run_are_readable(capsys):
+    measured = {"batch": {"token_ids": [None, 31]}, "peak_memory": 2_000}
+    results = {"phases": {"1": measured}, "batches": [[10, 16], [5, 31]]}
+    print_results("dry run", results, as_json=False)
+    out = capsys.readouterr().out
+    assert all(text in out for text in ("None x 31", "10 x 16, 5 x 31", "2.0 kB"))
+
+
 # === Bad input ===
 
 
@@ -311,7 +327,8 @@ def test_a_file_given_as_text_is_noted_and_a_long_text_is_no_file(tmp_path, caps
     file = tmp_path / "reviews.csv"
     file.write_text("text\n")
     for text, is_noted in ((str(file), True), ("storms and gulls " * 99, False)):
-        assert given_texts([text], None) == [text]
+        arguments = argparse.Namespace(texts=[text], input=None)
+        assert given_texts(arguments, None) == [text]
         assert ("is taken as a text" in capsys.readouterr().err) == is_noted
 
 

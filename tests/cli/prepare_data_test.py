@@ -41,13 +41,15 @@ def prepared(vocabulary, sources, tmp_path_factory):
 
 
 def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
+    pytest.importorskip("matplotlib")
     options = ["--sentence-pairs", "ternary", "--pair-gap", 1]
     options += ["--masking", "whole_word"]
     options += ["--favor-longer", "--packing", "filled", "--masked-rate", 0.4]
     options += ["--random-replacements", "vocabulary", "--seed", 9]
     for folder, more in (("records", ["--format", "tfrecord"]), ("tokens", [])):
         words = command(vocabulary, tmp_path / folder, *options, *more, source=sources)
-        report = call(*words)
+        report = call(*words, "--plot", tmp_path / "report.png")
+        assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
         description = read_description(tmp_path / folder)
         assert {*report["label_counts"]} == {"next", "previous", "random"}
         assert description["config"] == description["config"] | {
@@ -58,8 +60,9 @@ def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
 
 
 def test_passes_have_no_effect_with_a_store(vocabulary, tmp_path, fail):
-    line = fail(*command(vocabulary, tmp_path / "data", "--dupe-factor", 3))
-    assert "no effect with a token store. Received: dupe_factor=3." in line
+    words = command(vocabulary, tmp_path / "data", "--dupe-factor", 3)
+    assert "a token store. Received: dupe_factor=3." in fail(*words)
+    assert "suffix of an image" in fail(*words, "--plot", "report.txt")
     assert not (tmp_path / "data").exists()
 
 
@@ -82,6 +85,8 @@ def test_the_report_as_json_and_as_a_table(vocabulary, sources, prepared, tmp_pa
     for stage in ("tokenize", "shuffle", "examples", "write"):
         (line,) = [line for line in lines if line.startswith(stage)]
         assert "100%" in line
+        # A rate.
+        assert "/s" in line
 
 
 def run_on_a_full_disk(limit, *words):
