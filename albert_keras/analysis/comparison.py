@@ -13,7 +13,7 @@ from albert_keras.analysis.learning_curve import drawn_names, read_log, style_pa
 from albert_keras.checks import check_different, import_optional
 from albert_keras.system.files import read_json
 
-_TRAINING = {"linewidth": 0.9, "alpha": 0.6}
+_TRAINING = {"linewidth": 0.9, "alpha": 0.6, "marker": ""}
 _HELD_OUT = {"linewidth": 1.5, "markersize": 4.5}
 
 
@@ -76,21 +76,17 @@ def plot_comparison(results, image_path=None):
             f"A comparison needs logged quantities. Received: {', '.join(runs)}, without."
         )
     figure, panels = new_panels(len(quantities), "step")
-    styles = {name: line_style(place) for place, name in enumerate(runs)}
-    markers = {name: style.pop("marker") for name, style in styles.items()}
+    styles = [line_style(place) for place in range(len(runs))]
     for axes, quantity in zip(panels, quantities, strict=True):
-        for name, series in runs.items():
+        for style, series in zip(styles, runs.values(), strict=True):
             if curve := series.get(quantity):
-                axes.plot(*curve.values(), **styles[name], **_TRAINING)
+                axes.plot(*curve.values(), **style | _TRAINING)
             if curve := series.get(f"val_{quantity}"):
-                marker = markers[name]
-                axes.plot(*curve.values(), marker=marker, **styles[name], **_HELD_OUT)
+                axes.plot(*curve.values(), **style | _HELD_OUT)
         style_panel(axes, quantity)
     line = import_optional("matplotlib.lines", "plots").Line2D
-    handles = {
-        name: line([], [], marker=markers[name], **styles[name], **_HELD_OUT)
-        for name in runs
-    }
+    held_out = [line([], [], **style | _HELD_OUT) for style in styles]
+    handles = dict(zip(runs, held_out, strict=True))
     handles["thin: training"] = line([], [], color="0.3", **_TRAINING)
     place = {"loc": "outside lower center", "ncols": 2 * min(2, len(quantities))}
     add_legend(figure, handles.values(), handles, **place)

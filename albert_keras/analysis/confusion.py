@@ -4,6 +4,8 @@ import math
 import pathlib
 import unicodedata
 
+import numpy as np
+
 from albert_keras.analysis.figures import (
     families_for,
     finish_figure,
@@ -51,7 +53,9 @@ def plot_confusion_matrix(source, image_path=None):
     ```
     """
     names, counts, title = _read(source)
-    title += f"\n{_score(counts)}"
+    num_examples = counts.sum()
+    accuracy = np.trace(counts) / max(1, num_examples)
+    title += f"\naccuracy {accuracy:.1%} of {num_examples:,} examples"
     families = families_for(title, *names)
     longest = max(map(_width, names))
     cell = _CELL if len(names) <= _MOST_COUNTED else _SMALL_CELL
@@ -63,7 +67,7 @@ def plot_confusion_matrix(source, image_path=None):
     figure = new_figure(width, 1.5 + side + (longest * 0.7 if is_slanted else 0))
     figure.suptitle(title, fontfamily=families, fontsize=12, parse_math=False)
     axes = figure.subplots()
-    shares = [[count / (sum(row) or 1) for count in row] for row in counts]
+    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
     # An inset is exactly as high as the matrix.
     bar = axes.inset_axes([1 + 0.1 / side, 0, 0.15 / side, 1])
@@ -72,7 +76,9 @@ def plot_confusion_matrix(source, image_path=None):
     axes.set_xlabel("predicted")
     _name_classes(axes, names, families, is_slanted)
     if len(names) <= _MOST_COUNTED:
-        _write_counts(axes, counts, shares)
+        for (row, column), count in np.ndenumerate(counts):
+            color = "white" if shares[row, column] > 0.5 else "black"
+            axes.text(column, row, count, ha="center", va="center", color=color)
     return finish_figure(figure, image_path)
 
 
@@ -92,20 +98,13 @@ def _read(source):
         n if len(n) <= _LONGEST_NAME else f"{n[:19]}…{n[-12:]}"
         for n in report["labels"]
     ]
-    return names, report["confusion_matrix"], title
+    return names, np.asarray(report["confusion_matrix"]), title
 
 
 def _width(text):
     """Returns the approximate width of a text in inches, for 10 points."""
     num_wide = sum(unicodedata.east_asian_width(c) in "FW" for c in text)
     return 0.085 * (len(text) + num_wide)
-
-
-def _score(counts):
-    num_examples = sum(map(sum, counts))
-    num_correct = sum(row[place] for place, row in enumerate(counts))
-    share = num_correct / max(1, num_examples)
-    return f"accuracy {share:.1%} of {num_examples:,} examples"
 
 
 def _name_classes(axes, names, families, is_slanted):
@@ -118,12 +117,3 @@ def _name_classes(axes, names, families, is_slanted):
     if is_slanted:
         style |= {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(places, names[::every], **style)
-
-
-def _write_counts(axes, counts, shares):
-    for row, (row_counts, row_shares) in enumerate(zip(counts, shares, strict=True)):
-        for column, (count, share) in enumerate(
-            zip(row_counts, row_shares, strict=True)
-        ):
-            color = "white" if share > 0.5 else "black"
-            axes.text(column, row, count, ha="center", va="center", color=color)

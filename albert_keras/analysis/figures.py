@@ -11,7 +11,7 @@ from albert_keras.system.files import atomic_path, check_replaceable_file
 SUFFIXES = (".png", ".svg", ".pdf")
 
 _DASHES = ("-", "--", "-.", ":")
-_MARKERS = "os^Dv"
+_MARKERS = "os^DvP*X"
 
 # Used after the user's families (`font.family` of matplotlib), if they are installed.
 CHINESE_FAMILIES = (
@@ -79,6 +79,16 @@ def new_panels(num_panels, x_label):
         axes.set_xlabel(x_label)
         axes.tick_params(labelbottom=True)
     return figure, panels
+
+
+def draw_bars(axes, values, labels, **style):
+    """Draws a horizontal bar for each value of a dict, with labels at their ends."""
+    names = [name.replace("_", " ") for name in values]
+    bars = axes.barh(names, values.values(), **style)
+    axes.bar_label(bars, labels, padding=3)
+    # Room for the labels.
+    axes.margins(x=0.4)
+    axes.invert_yaxis()
 
 
 def add_legend(figure, handles, names, **options):

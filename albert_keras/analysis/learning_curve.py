@@ -5,6 +5,7 @@ import pathlib
 import typing
 
 from albert_keras.analysis.figures import (
+    add_legend,
     families_for,
     finish_figure,
     new_panels,
@@ -210,7 +211,5 @@ def _add_legend(figure, curves, names):
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    num_columns = 3 * min(2, len(names))
-    figure.legend(
-        handles.values(), handles, loc="outside lower center", ncols=num_columns
-    )
+    place = {"loc": "outside lower center", "ncols": 3 * min(2, len(names))}
+    add_legend(figure, handles.values(), handles, **place)

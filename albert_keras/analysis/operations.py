@@ -1,6 +1,6 @@
 """Multiply-adds of a model, computed from its config, and their plot."""
 
-from albert_keras.analysis.figures import finish_figure, new_figure
+from albert_keras.analysis.figures import draw_bars, finish_figure, new_figure
 from albert_keras.analysis.parameters import HEADS
 from albert_keras.checks import check_positive_integer
 from albert_keras.pretraining import PretrainingDataConfig
@@ -128,13 +128,9 @@ def plot_operations(results, image_path=None):
     for axes, use in zip(figure.subplots(1, 2), ("inference", "training"), strict=True):
         parts = dict(results[use])
         total = parts.pop("total")
-        names = [name.replace("_", " ") for name in parts]
-        bars = axes.barh(names, [count / 1e9 for count in parts.values()], color="0.6")
+        billions = {part: count / 1e9 for part, count in parts.items()}
         shares = [f"{count / total:.1%}" for count in parts.values()]
-        axes.bar_label(bars, shares, padding=3)
-        # Room for the shares.
-        axes.margins(x=0.2)
-        axes.invert_yaxis()
+        draw_bars(axes, billions, shares, color="0.6")
         axes.xaxis.set_major_formatter("{x:,g}")
         axes.set_xlabel("10⁹ floating-point operations of a row")
         axes.set_title(f"{use}, {total / 1e9:,.4g} × 10⁹", fontsize=10)

@@ -1,6 +1,6 @@
 """Parameter counts, computed from a config, and their plot."""
 
-from albert_keras.analysis.figures import finish_figure, new_figure
+from albert_keras.analysis.figures import draw_bars, finish_figure, new_figure
 
 # Parts of `parameter_table` that the paper does not count.
 HEADS = ("mlm_head", "sop_head")
@@ -48,20 +48,20 @@ def parameter_table(config) -> dict[str, int]:
     """
     embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
     num_rows = config.vocabulary_size + config.max_sequence_length + config.num_segments
-    attention = 4 * _dense(hidden_dim, hidden_dim) + _norm(hidden_dim)
+    attention = 4 * _dense(hidden_dim, hidden_dim) + 2 * hidden_dim
     feed_forward = (
         _dense(hidden_dim, config.intermediate_dim)
         + _dense(config.intermediate_dim, hidden_dim)
-        + _norm(hidden_dim)
+        + 2 * hidden_dim
     )
     return {
-        "embeddings": num_rows * embedding_dim + _norm(embedding_dim),
+        "embeddings": (num_rows + 2) * embedding_dim,
         "projection": config.projects_embeddings * _dense(embedding_dim, hidden_dim),
         "attention": _num_sub_layers(config, "attention") * attention,
         "feed_forward": _num_sub_layers(config, "ffn") * feed_forward,
         "pooler": _dense(hidden_dim, hidden_dim),
         "mlm_head": _dense(hidden_dim, embedding_dim)
-        + _norm(embedding_dim)
+        + 2 * embedding_dim
         + config.vocabulary_size,
         "sop_head": _dense(hidden_dim, 2),
     }
@@ -94,19 +94,10 @@ def plot_parameters(results, image_path=None):
     total = sum(count for part, count in parts.items() if part not in HEADS)
     figure = new_figure(7, 3.6)
     axes = figure.subplots()
-    names = [part.replace("_", " ") for part in parts]
-    hatches = ["///" if part in HEADS else "" for part in parts]
-    bars = axes.barh(
-        names,
-        [count / 1e6 for count in parts.values()],
-        color="0.7",
-        edgecolor="0.2",
-        hatch=hatches,
-    )
-    axes.bar_label(bars, [f"{count:,}" for count in parts.values()], padding=3)
-    # Room for the numbers.
-    axes.margins(x=0.25)
-    axes.invert_yaxis()
+    millions = {part: count / 1e6 for part, count in parts.items()}
+    style = {"color": "0.7", "edgecolor": "0.2"}
+    style["hatch"] = ["///" if part in HEADS else "" for part in parts]
+    draw_bars(axes, millions, [f"{count:,}" for count in parts.values()], **style)
     axes.set_xlabel("10⁶ parameters")
     axes.set_title(f"{total:,} parameters without the heads (hatched)", fontsize=10)
     return finish_figure(figure, image_path)
@@ -114,10 +105,6 @@ def plot_parameters(results, image_path=None):
 
 def _dense(inputs, outputs):
     return inputs * outputs + outputs
-
-
-def _norm(width):
-    return 2 * width
 
 
 def _num_sub_layers(config, sub_layer):

@@ -4,11 +4,14 @@ import itertools
 
 import numpy as np
 
-from albert_keras.analysis.figures import add_legend, finish_figure, new_figure
+from albert_keras.analysis.figures import (
+    add_legend,
+    finish_figure,
+    line_style,
+    new_figure,
+)
 from albert_keras.checks import import_optional
 
-# Markers tell lines apart without colors.
-_MARKERS = "osD^vP*X"
 _PANELS = {
     "l2_distance": "L2 distance of a layer's input and output",
     "angle": "angle of a layer's input and output (degrees)",
@@ -88,22 +91,15 @@ def plot_similarity(results, image_path=None):
     names = [model["name"] for model in models]
     figure = new_figure(9, 4.2)
     ticker = import_optional("matplotlib.ticker", "plots")
-    for axes, (quantity, title) in zip(
-        figure.subplots(1, 2), _PANELS.items(), strict=True
-    ):
+    for axes, quantity in zip(figure.subplots(1, 2), _PANELS, strict=True):
         for place, model in enumerate(models):
-            values = model[quantity]
-            axes.plot(
-                range(1, len(values) + 1),
-                values,
-                linestyle="--" if model["is_random"] else "-",
-                marker=_MARKERS[place % len(_MARKERS)],
-                markersize=5,
-                markerfacecolor="w" if model["is_random"] else None,
-                color=f"C{place}",
-            )
+            depths = range(1, len(model[quantity]) + 1)
+            style = line_style(place) | {"linestyle": "-", "markersize": 5}
+            if model["is_random"]:
+                style |= {"linestyle": "--", "markerfacecolor": "w"}
+            axes.plot(depths, model[quantity], **style)
         axes.set_xlabel("layer")
-        axes.set_ylabel(title)
+        axes.set_ylabel(_PANELS[quantity])
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         axes.grid(alpha=0.3)

@@ -66,7 +66,7 @@ def main(argv=None):
     # Shell commands inherit a notebook's own backend, which may not be installed.
     if os.environ.get("MPLBACKEND", "").startswith("module://"):
         os.environ["MPLBACKEND"] = "agg"
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
         warnings.showwarning = _show_warning
         try:
             arguments = parse(argv)
@@ -75,8 +75,9 @@ def main(argv=None):
             warnings.showwarning = _show_own_warning
             if is_whole_process and sys.stderr is sys.__stderr__ is not None:
                 _hide_native_lines()
-            with _without_logs():
-                return _run(arguments, argv)
+            stack.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.WARNING)
+            return _run(arguments, argv)
         except KeyboardInterrupt:
             hint = ": the same command resumes it" if argv[:1] in RESUMED else ""
             print(f"albert-keras: interrupted{hint}", file=sys.stderr)
@@ -204,16 +205,6 @@ def _show_warning(message, *origin, **options):
 def _show_own_warning(message, category, filename, *origin, **options):
     if _PACKAGE in pathlib.Path(filename).parents:
         _show_warning(message)
-
-
-@contextlib.contextmanager
-def _without_logs():
-    level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(level)
 
 
 def _hide_native_lines():

@@ -51,9 +51,8 @@ def describe_error(error, words):
     if isinstance(error, OSError) and error.strerror:
         # Without its number.
         path = f": '{error.filename}'" if error.filename else ""
-        remedy = (
-            _FULL_DISK_REMEDY if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        )
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = _FULL_DISK_REMEDY if is_full else ""
         return one_line(f"{error.strerror}{path}{remedy}")
     message = str(error)
     if type(error).__module__.startswith("tensorflow") or _TRACEBACK in message:

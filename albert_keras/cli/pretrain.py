@@ -40,12 +40,7 @@ examples:
 import textwrap
 
 from albert_keras import runs
-from albert_keras.cli.options import (
-    add_dry_run,
-    add_option,
-    add_options,
-    config_from,
-)
+from albert_keras.cli.options import add_dry_run, add_option, add_options, config_from
 from albert_keras.cli.results import train
 from albert_keras.presets.hub import check_known
 from albert_keras.pretraining import RECIPES

@@ -56,8 +56,14 @@ def export_run(
     if model.export_spec().kind in TEXT_KINDS or not takes_text:
         # The graph answers like the task, or the task makes the ids.
         options["task"] = task
-    else:
-        _check_takes_text(folder, task, model)
+    elif model.preprocessor is None:
+        # A graph cannot pack text as in training.
+        long_texts = getattr(task, "long_texts", "head")
+        how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
+        raise ValueError(
+            "Only models of the beginnings of texts can be exported with text. Received: "
+            f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
+        )
     options |= {
         "tokenizer": task.tokenizer if takes_text else None,
         # The numbers of classes, if the checkpoint has no labels.
@@ -67,14 +73,3 @@ def export_run(
     num_bytes = exporter.write(model, output, **options).num_bytes
     parameters = model.count_params()
     return {"output": str(output), "parameters": parameters, "bytes": num_bytes}
-
-
-def _check_takes_text(folder, task, model):
-    """Checks that a graph can pack text in the same way as in training."""
-    if model.preprocessor is None:
-        long_texts = getattr(task, "long_texts", "head")
-        how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
-        raise ValueError(
-            "Only models of the beginnings of texts can be exported with text. Received: "
-            f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
-        )

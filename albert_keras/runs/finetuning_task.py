@@ -361,10 +361,8 @@ def warn_of_unknown_pieces(tokenizer, examples):
     encoder = tokenizer.encoder
     others = set(encoder.special_token_ids) - {encoder.unk_token_id}
     token_ids = examples.token_arrays["token_ids"]
-    pieces = token_ids[~np.isin(token_ids, list(others))]
-    if len(pieces) == 0:
-        return
-    known = np.mean(pieces != encoder.unk_token_id)
+    is_known = token_ids[~np.isin(token_ids, list(others))] != encoder.unk_token_id
+    known = np.mean(is_known) if len(is_known) else 1
     if known < _MIN_KNOWN_PIECES:
         warn(
             f"the vocabulary knows {known:.0%} of the pieces of the training texts. Is "

@@ -503,13 +503,12 @@ def _write_npy(path, texts, parts, shape):
 def _write_parquet(path, texts, parts, shape):
     arrow = import_optional("pyarrow", "parquet")
     parquet = import_optional("pyarrow.parquet", "parquet")
-    kinds = arrow.string(), arrow.list_(arrow.float32(), shape[1])
-    schema = arrow.schema([*zip(("text", "embedding"), kinds, strict=True)])
+    vectors = arrow.list_(arrow.float32(), shape[1])
+    schema = arrow.schema({"text": arrow.string(), "embedding": vectors})
     with parquet.ParquetWriter(path, schema) as writer:
         for part in parts:
-            rows = [*itertools.islice(texts, len(part))], [*part]
-            columns = [arrow.array(*each) for each in zip(rows, kinds, strict=True)]
-            writer.write_table(arrow.table(columns, schema=schema))
+            rows = {"text": [*itertools.islice(texts, len(part))], "embedding": [*part]}
+            writer.write_table(arrow.table(rows, schema=schema))
 
 
 _WRITERS = {".npy": _write_npy, ".parquet": _write_parquet}

@@ -321,11 +321,7 @@ class RunPhases:
         """Returns the Keras callbacks for these phases."""
         if len(self.phases) == 1:
             return []
-        return [
-            RepeatedPositions(
-                backbone, lambda: self.examples[self.current].sequence_length
-            )
-        ]
+        return [RepeatedPositions(backbone, self)]
 
 
 class RepeatedPositions(keras.callbacks.Callback):
@@ -336,19 +332,20 @@ class RepeatedPositions(keras.callbacks.Callback):
 
     Args:
         backbone: `AlbertBackbone`.
-        current_length: Function that returns the length of the rows of the phase.
+        phases: `RunPhases`.
 
     Reference: Beltagy et al. 2020, Longformer, section 5.
     """
 
-    def __init__(self, backbone, current_length):
+    def __init__(self, backbone, phases):
         super().__init__()
         self.table = backbone.embedding.position_embedding.position_embeddings
-        self.current_length = current_length
+        self.phases = phases
 
     def on_test_begin(self, logs=None):
         sync_variables(self.model)
-        trained = keras.ops.convert_to_numpy(self.table)[: self.current_length()]
+        length = self.phases.examples[self.phases.current].sequence_length
+        trained = keras.ops.convert_to_numpy(self.table)[:length]
         self.table.assign(np.resize(trained, self.table.shape))
 
     def on_epoch_end(self, epoch, logs=None):
@@ -407,10 +404,9 @@ def build_model(task, shape, checkpoint=None, precision=None):
     if checkpoint is None:
         return model
     backbone.set_weights(getattr(checkpoint, "backbone", checkpoint).get_weights())
-    heads = {layer.name: layer for layer in checkpoint.layers}
-    for layer in model.layers:
-        if layer.name not in ("mlm", "sop") or layer.name not in heads:
-            continue
+    names = ("mlm", "sop")
+    heads = {layer.name: layer for layer in checkpoint.layers if layer.name in names}
+    for layer in (layer for layer in model.layers if layer.name in heads):
         head = heads[layer.name]
         if [v.shape for v in layer.weights] == [v.shape for v in head.weights]:
             layer.set_weights(head.get_weights())

@@ -36,8 +36,7 @@ class OptimizerOptions(Options):
 
     def optimizer_options(self):
         """Returns the options, a dict."""
-        names = OptimizerOptions.__dataclass_fields__
-        return {name: getattr(self, name) for name in names}
+        return given_of(self, OptimizerOptions.__dataclass_fields__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

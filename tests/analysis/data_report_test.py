@@ -28,6 +28,6 @@ def test_plot_shows_the_labels_and_values_of_the_report():
     # Masked runs of 1, 2 and 3 words: 600, 300 and 200 of 1,100.
     assert {"1", "54.55%", "2", "27.27%", "3", "18.18%"} <= texts
     # Real tokens: 41,100 of 51,328 positions. Of 402 pairs, 199 are random.
-    assert {"tokens in all positions", "80.07%", "49.50%"} <= texts
+    assert {"real token share", "80.07%", "49.50%"} <= texts
     assert {"not used: one sentence", "71", "cuts", "98,765,432"} <= texts
     check_layout(plot_data_report(PretrainingDataReport().to_dict()))
