@@ -108,11 +108,6 @@ def _count_parameters(shape):
     return {**table, "backbone": analysis.count_parameters(shape)}
 
 
-def _compare_curves(folders):
-    # Imported here, because the module imports Keras.
-    return analysis.compare_curves(folders)
-
-
 def _tabulate_similarity(results):
     return {
         f"{model['name']}, layer {depth}": f"L2 distance {distance:.4g}, "
@@ -149,6 +144,9 @@ SUBJECTS = {
         _tabulate_similarity,
     ),
     "compare": Subject(
-        _compare_curves, "plot_comparison", tabulate=_tabulate_comparison
+        # Its module imports Keras when the function is used.
+        lambda folders: analysis.compare_curves(folders),
+        "plot_comparison",
+        tabulate=_tabulate_comparison,
     ),
 }

@@ -19,7 +19,7 @@ from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import ATTENTION_FIELDS, PRESETS
-from albert_keras.options import Range, option
+from albert_keras.options import Options, Range, option
 from albert_keras.presets.hub import local_files
 from albert_keras.runs.preparation import ModelTokenizerOptions
 from albert_keras.runs.reporting import warn
@@ -37,9 +37,35 @@ USAGE = "CHECKPOINT --output FOLDER [options]"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChangeOptions(ModelTokenizerOptions):
-    """Changes of the model."""
+class SourceOptions(Options):
+    """Source."""
 
+    source: str | None = option(
+        "format (default: recognized by the files)", None, choices=SOURCES
+    )
+    config: str | None = option(
+        "configuration for files without one: a JSON file with Google's keys, or the "
+        f"name of a published size: {', '.join(PRESETS)} (default: of the files)",
+        None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConversionOptions(SourceOptions, ModelTokenizerOptions):
+    """Changes of the model, and what is written."""
+
+    output: str = option("folder to write, or address (hf://USER/MODEL)")
+    to: str = option(
+        "format to write (default: keras, a preset of this package)",
+        "keras",
+        choices=CHECKPOINT_FORMATS,
+    )
+    head: str | None = option(
+        "head of the model (default: the one in the files)",
+        None,
+        choices=[*HEADS, NONE],
+    )
+    report: str | None = option("JSON file for a report on all variables", None)
     num_classes: int | None = option(
         "classes of the head (default: unchanged)", None, Range(1, 10**6)
     )
@@ -52,40 +78,11 @@ def add_arguments(parser):
     parser.add_argument(
         "checkpoint", help="run, or folder, prefix, name or address of a checkpoint"
     )
-    parser.add_argument(
-        "--output", required=True, help="folder to write, or address (hf://USER/MODEL)"
-    )
-    parser.add_argument(
-        "--to",
-        default="keras",
-        choices=CHECKPOINT_FORMATS,
-        help="format to write (default: keras, a preset of this package)",
-    )
-    parser.add_argument(
-        "--head",
-        choices=[*HEADS, NONE],
-        help="head of the model (default: the one in the files)",
-    )
-    parser.add_argument(
-        "--report", help="JSON file for a report on all variables (default: none)"
-    )
-    source = parser.add_argument_group("source")
-    source.add_argument(
-        "--from",
-        dest="source",
-        choices=SOURCES,
-        help="format (default: recognized by the files)",
-    )
-    source.add_argument(
-        "--config",
-        help="configuration for files without one: a JSON file with Google's keys, or "
-        f"the name of a published size: {', '.join(PRESETS)} (default: of the files)",
-    )
-    add_options(parser, ChangeOptions)
+    add_options(parser, ConversionOptions)
 
 
 def run(arguments):
-    changes = config_from(arguments, ChangeOptions)
+    changes = config_from(arguments, ConversionOptions)
     converters.check_replaceable(arguments.output, arguments.to)
     arguments.checkpoint = local_files(arguments.checkpoint)
     source = converters.find_checkpoint(arguments.checkpoint, arguments.source).source

@@ -26,12 +26,8 @@ def one_line(text, num_characters=_LINE_CHARACTERS):
     >>> one_line("two  lines, and a very long rest", 24)
     'two lines, a [...]g rest'
     """
-    text = _without_middle(" ".join(text.split()), num_characters)
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return _without_middle(text, num_characters)
-
-
-def _without_middle(text, num_characters):
+    words = " ".join(text.split())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
     if len(text) <= num_characters:
         return text
     half = num_characters // 2

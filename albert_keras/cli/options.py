@@ -15,8 +15,9 @@ METAVARS = {int: "N", float: "X"}
 
 def flag_of(name):
     """Returns the flag of an option."""
-    # The flag of a switch changes its default.
-    name = {"favor_shorter": "favor_longer"}.get(name, name)
+    # The flag of a switch changes its default, and `from` is no name in Python.
+    others = {"favor_shorter": "favor_longer", "source": "from"}
+    name = others.get(name, name)
     return f"--{name.replace('_', '-')}"
 
 
@@ -75,13 +76,12 @@ def _add_flag(container, field, default, **options):
     elif kind is tuple:
         options["nargs"] = "+"
     else:
+        choices = metadata["choices"]
         options |= {
             "type": _parser_of(field),
-            "choices": metadata["choices"],
-            "metavar": METAVARS.get(kind),
+            "choices": choices,
+            "metavar": "NAME" if _are_many(choices) else METAVARS.get(kind),
         }
-        if _are_many(metadata["choices"]):
-            options["metavar"] = "NAME"
     container.add_argument(flag_of(field.name), **options)
 
 

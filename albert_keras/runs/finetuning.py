@@ -86,9 +86,8 @@ class FinetuningRun:
                 return fit_seeds(self.config, type(self))
             self.prepare()
             if self.config.learning_rate == SWEEP:
-                self.recipe = dataclasses.replace(
-                    self.recipe, learning_rate=self.sweep_rates()
-                )
+                rate = self.sweep_rates()
+                self.recipe = dataclasses.replace(self.recipe, learning_rate=rate)
             return self._fit_with_restarts()
 
     def dry_run(self):

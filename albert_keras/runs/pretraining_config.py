@@ -121,7 +121,6 @@ def choose_recipe(config, begun):
         check_unused(vars(config), ["num_steps"], "phases, which have their own steps")
         num_steps = sum(phase.num_steps for phase in phases)
         config = dataclasses.replace(config, num_steps=num_steps)
-        recipe = dataclasses.replace(recipe, phases=())
     names = ["precision", "batch_size", "num_steps", "optimizer"]
     if not config.checkpoint:
         names.append("preset")
