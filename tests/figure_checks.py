@@ -1,4 +1,6 @@
-"""Checks of figures by what can be measured of them."""
+"""Checks of figures by what can be measured of them, and runs to draw."""
+
+import json
 
 
 def check_layout(figure):
@@ -29,3 +31,18 @@ def texts_of(figure):
         labels += (*axes.get_xticklabels(), *axes.get_yticklabels())
         found |= {text.get_text() for text in labels}
     return found
+
+
+def legend_of(figure):
+    """Returns the texts of the legend of a figure."""
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def write_run(folder, entries, **files):
+    """Writes a log, and the JSON files of a run by their names."""
+    folder.mkdir(parents=True)
+    lines = [json.dumps(entry) + "\n" for entry in entries]
+    (folder / "log.jsonl").write_text("".join(lines))
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder

@@ -1,31 +1,27 @@
 """Learning curves of several runs in one picture."""
 
-import json
-
 import pytest
 
 from albert_keras.analysis import compare_curves, plot_comparison
-from tests.figure_checks import check_layout, texts_of
+from tests.figure_checks import check_layout, legend_of, texts_of, write_run
 
 
-def write_run(folder, losses, **others):
-    folder.mkdir(parents=True)
-    lines = [
+def write_losses(folder, losses, **others):
+    entries = [
         {"step": 7 * step, "seconds": 3.5, "mlm_logits_loss": loss, "loss": loss}
         | {name: values[step] for name, values in others.items()}
         for step, loss in enumerate(losses)
     ]
-    (folder / "log.jsonl").write_text("".join(f"{json.dumps(x)}\n" for x in lines))
-    return folder
+    return write_run(folder, entries)
 
 
 @pytest.fixture
 def folders(tmp_path):
     held_out = {"val_mlm_logits_loss": [9.5, 8.25, 7.125]}
     return [
-        write_run(tmp_path / "runs" / "$shared", [9.0, 8.0, 7.0], **held_out),
-        write_run(tmp_path / "runs" / "_own", [9.25, 6.0]),
-        write_run(tmp_path / "runs" / "c", [9.25, 6.5], learning_rate=[0.1, 0.05]),
+        write_losses(tmp_path / "runs" / "$shared", [9.0, 8.0, 7.0], **held_out),
+        write_losses(tmp_path / "runs" / "_own", [9.25, 6.0]),
+        write_losses(tmp_path / "runs" / "c", [9.25, 6.5], learning_rate=[0.1, 0.05]),
     ]
 
 
@@ -50,13 +46,11 @@ def test_plot_has_all_runs(folders, num_runs, tmp_path):
     assert len(figure.axes) == len(results["quantities"])
     # Those of the held-out set have lines of their own.
     assert len(figure.axes[0].lines) == num_runs + 1
-    (legend,) = figure.legends
-    names = [text.get_text() for text in legend.get_texts()]
-    assert names == [*results["runs"], "thin: training"]
+    assert legend_of(figure) == [*results["runs"], "thin: training"]
 
 
 def test_runs_without_curves_are_refused(tmp_path):
     pytest.importorskip("matplotlib")
-    folder = write_run(tmp_path / "empty", [])
+    folder = write_losses(tmp_path / "empty", [])
     with pytest.raises(ValueError, match="needs logged quantities"):
         plot_comparison(compare_curves([folder]))

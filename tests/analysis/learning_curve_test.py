@@ -1,6 +1,5 @@
 """Learning curves: the log read back, and the plots of runs and histories."""
 
-import json
 import math
 import types
 
@@ -8,7 +7,7 @@ import keras
 import pytest
 
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
-from tests.figure_checks import check_layout, texts_of
+from tests.figure_checks import check_layout, legend_of, texts_of, write_run
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
@@ -19,16 +18,6 @@ ENTRIES = [
     {"step": 4, "loss": 8.25, "learning_rate": 0.2, "val_loss": 8.4},
 ]
 PRETRAINING = ("mlm_logits_loss", "sop_logits_loss", "sop_logits_accuracy")
-
-
-def write_run(folder, entries, **files):
-    """Writes a log, and the JSON files of a run by their names."""
-    folder.mkdir(parents=True)
-    lines = [json.dumps(entry) + "\n" for entry in entries]
-    (folder / "log.jsonl").write_text("".join(lines))
-    for name, content in files.items():
-        (folder / f"{name}.json").write_text(json.dumps(content))
-    return folder
 
 
 @pytest.fixture
@@ -57,10 +46,6 @@ def pretraining(tmp_path):
 
 def panels_of(figure):
     return {axes.get_title(): axes for axes in figure.axes}
-
-
-def legend_of(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_later_entries_of_a_resumed_run_count(tmp_path):

@@ -66,13 +66,7 @@ def base_config(tmp_path_factory, vocabulary):
         num_steps=2,
         batch_size=3,
         preset="albert_test",
-        model_options={
-            "num_layers": 1,
-            "num_heads": 2,
-            "embedding_dim": 11,
-            "hidden_dim": 24,
-            "max_sequence_length": LENGTH,
-        },
+        model_options={"num_layers": 1, "max_sequence_length": LENGTH},
         data_options={"sequence_length": LENGTH, "favor_shorter": False},
         workers=1,
     )

@@ -9,12 +9,7 @@ import tensorflow as tf
 from albert_keras.export import export_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-from albert_keras.runs import (
-    RowOptions,
-    evaluate_run,
-    export_run,
-    predict_with_run,
-)
+from albert_keras.runs import RowOptions, evaluate_run, export_run, predict_with_run
 from albert_keras.tokenizers import load_tokenizer
 from tests.cli.conftest import VOCABULARY_SIZE
 from tests.export.text.conftest import approximately
@@ -64,21 +59,16 @@ def test_what_cannot_take_text_is_refused(finish, tmp_path):
     facts = {"labels": ("no", "yes")}
     folder, _ = finish("text-classification", facts=facts, long_texts="windows")
     message = "AlbertTextClassifier trained with --long-texts windows. Export .* with"
+    out = tmp_path / "out"
     with pytest.raises(ValueError, match=message):
-        export_run(folder, tmp_path / "out")
+        export_run(folder, out)
     with pytest.raises(ValueError, match="one of None, bfloat16. .*int8"):
-        export_run(folder, tmp_path / "out", inputs="ids", quantization="int8")
-    with pytest.raises(
-        ValueError, match="with format=onnx. Received: quantization='int8'"
-    ):
-        export_run(folder, tmp_path / "out", "onnx", quantization="int8")
-    with pytest.raises(
-        ValueError, match="format=serving. Received: batch_size=1, names='hugg"
-    ):
-        export_run(
-            folder, tmp_path / "out", "serving", batch_size=1, names="huggingface"
-        )
-    assert not (tmp_path / "out").exists()
+        export_run(folder, out, inputs="ids", quantization="int8")
+    with pytest.raises(ValueError, match="onnx. Received: quantization='int8'"):
+        export_run(folder, out, "onnx", quantization="int8")
+    with pytest.raises(ValueError, match="serving. Received: batch_size=1, names='hu"):
+        export_run(folder, out, "serving", batch_size=1, names="huggingface")
+    assert not out.exists()
 
 
 # === Exported models of several labels a row and of regression, scored like their run ===

@@ -97,9 +97,7 @@ def test_rate_fits_the_model_and_the_steps(capsys):
     assert capsys.readouterr().err == ""
     rates = [rate("albert_mini_en", steps) for steps in (300, 2000, 9000)]
     assert rates == [1e-3, 7.1e-4, 5e-4]
-    assert (
-        "rate 0.00071, the rule for width 256, 3 layers and" in capsys.readouterr().err
-    )
+    assert "0.00071, the rule for width 256, 3 layers and" in capsys.readouterr().err
     assert rate("albert_mini_en", 300, model_options={"num_layers": 6}) == 5e-4
     assert rate("albert_base_v2", 9000, random_weights=True) == 1e-4
     assert "width 768, 12 layers, random weights" in capsys.readouterr().err

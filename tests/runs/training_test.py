@@ -7,11 +7,7 @@ import pytest
 from albert_keras.config import AlbertConfig
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.runs.finetuning_task import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.training import (
-    ShapeOptions,
-    check_fits,
-    check_micro_batches,
-)
+from albert_keras.runs.training import ShapeOptions, check_fits, check_micro_batches
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification.reading import LabelledTexts
 from albert_keras.tokenizers import load_tokenizer
@@ -69,9 +65,8 @@ def test_more_than_a_tenth_of_overlap_is_a_warning(capsys, num_equal, line):
     train = LabelledTexts([f"train {i}" for i in range(13)], None)
     texts = train.texts[:num_equal] + [f"new {i}" for i in range(10 - num_equal)]
     held_out = LabelledTexts(texts, None)
-    assert (
-        report_overlap(TextClassificationTask(), train, held_out) == texts[:num_equal]
-    )
+    found = report_overlap(TextClassificationTask(), train, held_out)
+    assert found == texts[:num_equal]
     assert capsys.readouterr().err == line
 
 
