@@ -13,14 +13,14 @@ def test_plot_shows_the_labels_and_values_of_the_report():
     report = PretrainingDataReport(
         num_documents=112_345_678,
         cut_documents=98_765_432,
-        dropped_documents={"no_tokens": 5, "one_sentence": 71},
-        num_examples=401,
+        dropped_documents={"one_sentence": 71},
+        num_examples=1,
         num_tokens=41_100,
         num_positions=51_328,
         num_pairs=402,
         label_counts={"next": 203, "random": 199},
         run_counts=[600, 300, 200],
-        length_counts=[0] * 10 + [1, 2, 4, 8, 16, 370],
+        length_counts=[0] * 15 + [370],
     )
     figure = plot_data_report(report.to_dict())
     check_layout(figure)

@@ -9,27 +9,16 @@ from albert_keras.cli.calibrate import brief
 from albert_keras.compression import logits_at, simulate_exits
 from albert_keras.export import export_calibrated_tflite
 from albert_keras.export.tflite import load_tflite
-from albert_keras.models import AlbertBackbone
 from albert_keras.runs import RunFolder, load_run
-from albert_keras.tokenizers import load_tokenizer
 from tests.runs.conftest import LENGTH
 
 
 @pytest.fixture
-def run(vocabulary, rows, call, tmp_path):
+def run(base, rows, call, tmp_path):
     """The folder and the results of a run with exits after each of three layers."""
-    tokenizer = load_tokenizer(vocabulary)
-    backbone = AlbertBackbone.from_config_preset(
-        "albert_test",
-        num_layers=3,
-        vocabulary_size=tokenizer.vocabulary_size(),
-        max_sequence_length=LENGTH,
-    )
-    for part in (backbone, tokenizer):
-        part.save_to_preset(str(tmp_path / "preset"))
     words = ["--task", "text-classification", "--train", rows, "--validation", rows]
-    words += ["--checkpoint", tmp_path / "preset", "--num-steps", 2, "--batch-size", 8]
-    words += ["--sequence-length", LENGTH, "--early-exit", "joint"]
+    words += ["--checkpoint", base, "--num-layers", 3, "--num-steps", 2]
+    words += ["--batch-size", 8, "--sequence-length", LENGTH, "--early-exit", "joint"]
     return tmp_path / "run", call("finetune", *words, "--run", tmp_path / "run")
 
 

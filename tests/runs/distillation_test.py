@@ -21,28 +21,28 @@ def teacher(base, rows, tmp_path_factory):
     return make_teacher(base, rows, tmp_path_factory.mktemp("teacher"))
 
 
+def built(run):
+    run.prepare()
+    run.build()
+    return run
+
+
 def make_teacher(base, rows, folder, **task_options):
     """Writes a run with three layers, which took no step; returns its folder."""
-    backbone = ak.load_checkpoint(base, head=None)
-    ak.converters.change_architecture(backbone, num_layers=3).save_to_preset(
-        str(folder / "deep")
-    )
-    ak.load_tokenizer(base).save_to_preset(str(folder / "deep"))
     config = FinetuningRunConfig(
         run=str(folder / "run"),
         task="text-classification",
         train=str(rows),
         validation=str(rows),
-        checkpoint=str(folder / "deep"),
+        checkpoint=str(base),
+        model_options={"num_layers": 3},
         num_steps=2,
         batch_size=8,
         sequence_length=19,
         pad_to_maximum=True,
         task_options=task_options,
     )
-    run = FinetuningRun(config)
-    run.prepare()
-    run.build()
+    run = built(FinetuningRun(config))
     run.folder.write(config, recipe=dataclasses.asdict(run.recipe), labels=["a", "b"])
     run.folder.save_model(run.model, run.task.tokenizer)
     return config.run
@@ -59,16 +59,12 @@ def load_classifier(run):
 
 @pytest.mark.slow
 def test_a_student_starts_with_all_weights_of_its_teacher(config, teacher):
-    run = DistillationRun(config)
-    run.prepare()
-    run.build()
+    run = built(DistillationRun(config))
     weights = load_classifier(teacher).get_weights()
     assert max_difference(run.model.get_weights(), weights) == 0.0
     assert run.model.backbone.num_layers == 1
     config = dataclasses.replace(config, num_layers=2, sharing="none")
-    run = DistillationRun(config)
-    run.prepare()
-    run.build()
+    run = built(DistillationRun(config))
     first, second = run.model.backbone.encoders
     assert first is not second
     assert max_difference(first.get_weights(), second.get_weights()) == 0.0
@@ -78,9 +74,7 @@ def test_a_student_starts_with_all_weights_of_its_teacher(config, teacher):
 def test_a_teacher_with_exits_teaches_at_full_depth(base, rows, tmp_path):
     teacher = make_teacher(base, rows, tmp_path, early_exit="joint")
     config = DistillationRunConfig(run=str(tmp_path / "student"), teacher=teacher)
-    run = DistillationRun(config)
-    run.prepare()
-    run.build()
+    run = built(DistillationRun(config))
     with_exits = ak.load_run(teacher).model
     assert type(with_exits) is ak.AlbertEarlyExitClassifier
     assert type(run.model) is ak.AlbertTextClassifier

@@ -75,17 +75,14 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     text = "The soup was warm and very good."
     typed = call("predict", run, text)["predictions"][0]
     write_rows(tmp_path / "test.tsv", [("index", "sentence"), ("0", text)])
-    (row,) = call(
-        *("predict", run, "--data", tmp_path / "test.tsv"),
-        *("--output", tmp_path / "SST-2.tsv"),
-    )["predictions"]
+    words = ["--data", tmp_path / "test.tsv", "--output", tmp_path / "SST-2.tsv"]
+    (row,) = call("predict", run, *words)["predictions"]
     assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
     line = fail("predict", run, text, "--data", tmp_path / "test.tsv")
     assert "Received: texts=" in line
     assert "text_column" in fail("predict", run, text, "--text-column", "review")
-    assert (tmp_path / "SST-2.tsv").read_text() == (
-        f"index\tprediction\n0\t{typed['label']}\n"
-    )
+    written = (tmp_path / "SST-2.tsv").read_text()
+    assert written == f"index\tprediction\n0\t{typed['label']}\n"
 
 
 @pytest.mark.slow

@@ -76,9 +76,8 @@ def test_options_override_a_recipe():
     # Rate and warm-up go along, unless they are given as well.
     assert recipe.learning_rate == pytest.approx(0.002 / 8**0.5)
     assert recipe.warmup_steps == 10
-    recipe, config = chosen(
-        *words, "--batch-size", 8, "--learning-rate", 0.5, "--warmup-steps", 0
-    )
+    rate = ["--learning-rate", 0.5, "--warmup-steps", 0]
+    recipe, config = chosen(*words, "--batch-size", 8, *rate)
     assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
     assert recipe.optimizer == "adamw"
     assert config.data_options["sequence_length"] == 32
