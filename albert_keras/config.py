@@ -13,7 +13,6 @@ MAX_DEPTH = 128
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
 
-ATTENTION_PATTERNS = ("full", "block")
 # Fields that set which tokens attend to each other. They do not depend on the weights.
 ATTENTION_FIELDS = ("attention", "block_size", "num_global_blocks", "num_window_blocks")
 
@@ -116,7 +115,7 @@ class AlbertConfig:
         "tokens that a token attends to: full, all tokens of its row; block, the tokens "
         "of its block, of the blocks around it and of the first blocks",
         "full",
-        choices=ATTENTION_PATTERNS,
+        choices=("full", "block"),
     )
     block_size: int = _count("tokens of a block in block attention", MAX_POSITIONS, 64)
     num_global_blocks: int = _count("first blocks, attending to all", MAX_POSITIONS, 1)

@@ -176,6 +176,7 @@ def check_value(field, value):
     if is_word or (value is None and type(None) in kinds):
         return
     name, kind, range = field.name, kinds[0], field.metadata["range"]
+    rule = None
     if field.metadata["choices"] is not None:
         check_choice(name, value, field.metadata["choices"])
     elif kind in (int, float):
@@ -185,17 +186,12 @@ def check_value(field, value):
             rule = "an integer" if kind is int else "a finite number"
             rule += f", {range}" if str(range) else ""
             rule = " or ".join([rule, *map(repr, field.metadata["words"])])
-            raise ValueError(
-                f"`{name}` must be {rule}. Received: {name}={shown(value)}."
-            )
     elif kind is bool and type(value) is not bool:
-        raise ValueError(
-            f"`{name}` must be True or False. Received: {name}={shown(value)}."
-        )
+        rule = "True or False"
     elif kind is str and (value == "" or not isinstance(value, str | os.PathLike)):
-        raise ValueError(
-            f"`{name}` must be a str that is not empty. Received: {name}={shown(value)}."
-        )
+        rule = "a str that is not empty"
+    if rule:
+        raise ValueError(f"`{name}` must be {rule}. Received: {name}={shown(value)}.")
 
 
 def check_unused(values, names, use):

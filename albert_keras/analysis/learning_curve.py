@@ -95,9 +95,8 @@ def plot_learning_curve(source, image_path=None):
             f"A learning curve needs logged quantities. Received: {source!r}, without."
         )
     figure, panels = new_panels(len(names), curves.unit)
-    figure.suptitle(
-        curves.title, fontfamily=families_for(curves.title), parse_math=False
-    )
+    families = families_for(curves.title)
+    figure.suptitle(curves.title, fontfamily=families, parse_math=False)
     for axes, name in zip(panels, names, strict=True):
         _draw_panel(axes, curves, name)
     _add_legend(figure, curves, names)

@@ -105,9 +105,7 @@ def run(arguments):
     if vocabulary_size is not None:
         model = converters.resize_vocabulary(model, vocabulary_size)
     tokenizer = _tokenizer_of(model, arguments.checkpoint, tokenizer)
-    converters.save_checkpoint(
-        model, arguments.output, arguments.to, tokenizer=tokenizer
-    )
+    converters.save_checkpoint(model, changes.output, changes.to, tokenizer=tokenizer)
     config = getattr(model, "backbone", model).albert_config
     results.update(
         head=head or NONE,

@@ -30,7 +30,7 @@ import numpy as np
 from albert_keras import runs
 from albert_keras.cli.options import InferenceOptions, add_options, inference_options
 from albert_keras.cli.results import print_results
-from albert_keras.options import check_unused
+from albert_keras.options import check_unused, given_of
 from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, TABLES
 from albert_keras.runs.reporting import note
@@ -87,8 +87,7 @@ def run(arguments):
     options = inference_options(arguments)
     decoding = options["reading"].decoding
     texts = None if arguments.data else given_texts(arguments, decoding)
-    names = ("labels", "template", "multi_label")
-    new_labels = {name: getattr(arguments, name) for name in names}
+    new_labels = given_of(arguments, ("labels", "template", "multi_label"))
     predictions = runs.predict_with_run(
         arguments.model,
         texts,

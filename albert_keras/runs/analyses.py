@@ -68,9 +68,8 @@ def measure_similarity(models, data=None, *, batch_size=BATCH_SIZE, **options):
     names = [run_name(path) if os.path.exists(path) else str(path) for path in models]
     check_different("models", names)
     documents = read_documents(sample.CORPUS if data is None else data)
-    texts = [
-        " ".join(lines) for lines in itertools.islice(documents, options.num_texts)
-    ]
+    first = itertools.islice(documents, options.num_texts)
+    texts = [" ".join(lines) for lines in first]
     loaded = [
         (name, load_checkpoint(path, head=None, dtype="float32"), load_tokenizer(path))
         for name, path in zip(names, models, strict=True)

@@ -88,7 +88,14 @@ class FinetuningRun:
             if self.config.learning_rate == SWEEP:
                 rate = self.sweep_rates()
                 self.recipe = dataclasses.replace(self.recipe, learning_rate=rate)
-            return self._fit_with_restarts()
+            while True:
+                try:
+                    self.train()
+                    return self.report()
+                except TrainingCollapsedError as error:
+                    if len(self.restarts) >= self.config.restarts:
+                        raise
+                    self._restart(error)
 
     def dry_run(self):
         """Measures some steps and leaves the run's folder as it is.
@@ -237,18 +244,18 @@ class FinetuningRun:
 
     def build(self):
         """Builds the task's `model`, and compiles `learner`, which trains it."""
-        config, recipe = self.config, self.recipe
+        config, recipe, task = self.config, self.recipe, self.task
         self.strategy.check_batch_size(recipe.batch_size)
         keras.utils.set_random_seed(config.seed)
         with self.strategy.scope():
             backbone = self.load_backbone()
             shape = backbone.albert_config
-            check_fits(self.task.tokenizer, shape, recipe.sequence_length)
-            self.model = self.task.build_model(backbone)
+            check_fits(task.tokenizer, shape, recipe.sequence_length)
+            self.model = task.build_model(backbone)
             parts = {"embeddings": backbone.embedding, "backbone": backbone}
             if config.freeze:
                 parts[config.freeze].trainable = False
-            if getattr(self.task, "early_exit", None) == "two-stage":
+            if getattr(task, "early_exit", None) == "two-stage":
                 add_exits_to_classifier(self.model, config)
             self.learner = self.make_learner()
             decay = layer_decay_of(config, shape)
@@ -259,8 +266,7 @@ class FinetuningRun:
                 rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
                 **config.optimizer_options(),
             )
-            losses, metrics = self.task.losses(), self.task.metrics()
-            self.trainer.compile(self.learner, optimizer, losses, metrics)
+            self.trainer.compile(self.learner, optimizer, task.losses(), task.metrics())
 
     def load_backbone(self):
         """Returns the backbone that training starts from."""
@@ -343,16 +349,6 @@ class FinetuningRun:
             f"rows after {trial.num_steps} steps is {tried}"
         )
         return best
-
-    def _fit_with_restarts(self):
-        while True:
-            try:
-                self.train()
-                return self.report()
-            except TrainingCollapsedError as error:
-                if len(self.restarts) >= self.config.restarts:
-                    raise
-                self._restart(error)
 
     def _restart(self, error):
         """Moves the files of a collapsed run away, and lowers the learning rate."""

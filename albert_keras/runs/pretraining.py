@@ -16,7 +16,7 @@ from albert_keras.config import ATTENTION_FIELDS
 from albert_keras.keras_internals import sync_variables
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import make_optimizer
-from albert_keras.options import check_unused
+from albert_keras.options import check_unused, given_of
 from albert_keras.pretraining import (
     PretrainingDataConfig,
     PretrainingTask,
@@ -157,8 +157,7 @@ class PretrainingRun:
         )
         with self.strategy.scope():
             self.model = self.build_model(shape, checkpoint)
-            losses, metrics = self.task.losses(), self.task.metrics()
-            recipe = self.recipe
+            recipe, task = self.recipe, self.task
             optimizer = make_optimizer(
                 recipe.learning_rate,
                 recipe.optimizer,
@@ -166,7 +165,7 @@ class PretrainingRun:
                 warmup_steps=recipe.warmup_steps,
                 **config.optimizer_options(),
             )
-            self.trainer.compile(self.model, optimizer, losses, metrics)
+            self.trainer.compile(self.model, optimizer, task.losses(), task.metrics())
         self._note_start(shape)
 
     def load_start(self):
@@ -189,11 +188,10 @@ class PretrainingRun:
             self.held_out, config.batch_size, **self.reading
         )
         if self.strategy.is_chief:
-            names = ("learning_rate", "warmup_steps")
             self.folder.write(
                 config,
                 data=absolute(self.data),
-                schedule={name: getattr(self.recipe, name) for name in names},
+                schedule=given_of(self.recipe, ("learning_rate", "warmup_steps")),
                 training_files=self.training_files,
                 examples=dataclasses.asdict(self.example_config),
             )
