@@ -173,9 +173,8 @@ class AlbertConfig:
     @property
     def attention_dropout_rate(self):
         """Dropout of attention probabilities, float in [0, 1)."""
-        return (
-            self.dropout if self.attention_dropout is None else self.attention_dropout
-        )
+        own_rate = self.attention_dropout
+        return self.dropout if own_rate is None else own_rate
 
 
 def without_removed(values):

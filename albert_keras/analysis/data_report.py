@@ -28,22 +28,21 @@ def plot_data_report(report, image_path=None):
     ak.analysis.plot_data_report(report.to_dict(), "report.png")
     ```
     """
-    counts, dropped = report["length_counts"], report["dropped_documents"]
+    counts, words = report["length_counts"], report.get("run_shares", [])
+    places = enumerate(counts, start=1)
+    lengths = {f"{place / len(counts):.0%}": count for place, count in places}
     documents = {"all": report["num_documents"], "cuts": report["cut_documents"]}
-    rates = ("real_token_share", "masked_rate", "unknown_rate")
-    pairs = report.get("label_shares", {})
+    for reason, count in report["dropped_documents"].items():
+        documents[f"not used: {reason}"] = count
+    names = ("real_token_share", "masked_rate", "unknown_rate")
+    rates = {name: report[name] for name in names if name in report}
+    for name, share in report.get("label_shares", {}).items():
+        rates[f"pairs: {name}"] = share
     panels = {
-        "Examples by tokens, up to a share of the sequence length": {
-            f"{place / len(counts):.0%}": n for place, n in enumerate(counts, start=1)
-        },
-        "Documents": documents
-        | {f"not used: {name}": n for name, n in dropped.items()},
-        "Adjacent words masked together": {
-            f"{size}": share
-            for size, share in enumerate(report.get("run_shares", []), 1)
-        },
-        "Rates": {name: report[name] for name in rates if name in report}
-        | {f"pairs: {name}": share for name, share in pairs.items()},
+        "Examples by tokens, up to a share of the sequence length": lengths,
+        "Documents": documents,
+        "Adjacent words masked together": dict(enumerate(words, start=1)),
+        "Rates": rates,
     }
     figure = new_figure(11, 8)
     figure.suptitle(f"Prepared data of {report['num_documents']:,} documents")

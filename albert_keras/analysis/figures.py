@@ -83,7 +83,7 @@ def new_panels(num_panels, x_label):
 
 def draw_bars(axes, values, labels, **style):
     """Draws a horizontal bar for each value of a dict, with labels at their ends."""
-    names = [name.replace("_", " ") for name in values]
+    names = [str(name).replace("_", " ") for name in values]
     bars = axes.barh(names, values.values(), **style)
     axes.bar_label(bars, labels, padding=3)
     # Room for the labels.

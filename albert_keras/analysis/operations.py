@@ -61,11 +61,9 @@ def multiply_adds(config, sequence_length, num_predictions=0):
         )
     embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
     depth = config.num_layers * config.num_inner_repetitions
-    token = depth * sequence_length
+    token, projected = depth * sequence_length, config.projects_embeddings
     counts = {
-        "projection": config.projects_embeddings
-        * sequence_length
-        * (embedding_dim * hidden_dim),
+        "projection": projected * sequence_length * embedding_dim * hidden_dim,
         "attention_projections": token * 4 * hidden_dim**2,
         "attention_products": token * 2 * sequence_length * hidden_dim,
         "feed_forward": token * 2 * hidden_dim * config.intermediate_dim,

@@ -37,6 +37,7 @@ USAGE = "RUN --output PATH [options]"
 class ExportOptions(Options):
     """Form of an exported model."""
 
+    output: str = option("folder or file to write")
     format: str = option("format to write", "saved_model", choices=EXPORT_FORMATS)
     quantization: str | None = option(
         "float16 or int8 weights in TFLite, bfloat16 products in a SavedModel",
@@ -72,7 +73,6 @@ class ExportOptions(Options):
 
 def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a run, or a checkpoint")
-    parser.add_argument("--output", required=True, help="folder or file to write")
     add_options(parser, ExportOptions)
     add_options(parser, ExitOptions)
 
@@ -81,7 +81,6 @@ def run(arguments):
     options = config_from(arguments, ExportOptions)
     results = runs.export_run(
         arguments.run_folder,
-        arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
         **dataclasses.asdict(options),
     )

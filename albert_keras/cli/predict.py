@@ -22,7 +22,6 @@ examples:
 """
 
 import os
-import pathlib
 import sys
 
 import numpy as np
@@ -111,7 +110,7 @@ def given_texts(arguments, decoding):
     # `Path.is_file` raises an error for a text that is too long for a name.
     if len(texts) == 1 and os.path.isfile(texts[0]):
         note(f"{texts[0]} is taken as a text; --input or --data reads the file")
-    if file and pathlib.Path(file).suffix in TABLES:
+    if file and file.endswith(TABLES):
         raise ValueError(
             "A file of texts has one text per line, and no columns. Received: --input "
             f"{file}. Give a table by --data."

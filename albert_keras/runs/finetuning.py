@@ -107,9 +107,8 @@ class FinetuningRun:
         self.prepare()
         self.build()
         measured = self.trainer.dry_run(self.learner, self.training_dataset)
-        buckets = self.task.buckets(
-            self.train_rows, self.recipe.batch_size, **self._batching()
-        )
+        rows, batching = self.train_rows, self._batching()
+        buckets = self.task.buckets(rows, self.recipe.batch_size, **batching)
         shapes = zip(buckets.batch_sizes, buckets.lengths, strict=True)
         return {**measured, "batches": [list(shape) for shape in shapes]}
 
@@ -138,9 +137,8 @@ class FinetuningRun:
         self._write_description()
         evaluate, held_out = None, self.held_out.get("validation")
         if held_out:
-            evaluate = functools.partial(
-                self.task.evaluate, self.model, held_out, self.recipe.batch_size
-            )
+            measured = self.model, held_out, self.recipe.batch_size
+            evaluate = functools.partial(self.task.evaluate, *measured)
         self.trainer.fit(
             self.learner, self.training_dataset, evaluate, guards=self.guards()
         )
@@ -148,8 +146,7 @@ class FinetuningRun:
     def report(self):
         """Evaluates the checkpoint to keep, saves model and report; returns as `fit`."""
         results = {"run": str(self.config.run), "num_steps": self.recipe.num_steps}
-        held_out = self.held_out.get("validation")
-        if held_out:
+        if held_out := self.held_out.get("validation"):
             scores, predictions = self._final_scores()
             results |= {"main_metric": self.task.main_metric, **scores}
         self.folder.save_model(self.task.servable(self.model), self.task.tokenizer)

@@ -220,10 +220,8 @@ def load_run(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     if model.preprocessor is None:
         # A preset without preprocessor may have a tokenizer; if not, the error says why.
         model = load_checkpoint(folder, tokenizer=folder)
-    if head == "pretraining":
-        task = MaskedWordsTask(model.preprocessor.tokenizer)
-    else:
-        task = task_of(model)
+    tokenizer = model.preprocessor.tokenizer
+    task = MaskedWordsTask(tokenizer) if head == "pretraining" else task_of(model)
     return LoadedModel(reading.applied_to(task, f"'{folder}'"), model)
 
 
@@ -231,11 +229,9 @@ def load_finetuned(folder, reading=DEFAULT_ROW_OPTIONS, tokenizer=None):
     """Loads a fine-tuning run as a `LoadedModel`; see `load_run`."""
     task = reading.applied_to(task_of_run(folder), f"'{folder}'")
     model = load_checkpoint(folder, tokenizer=tokenizer)
-    if model.preprocessor is None:
-        # The model was trained on windows of texts, or on other parts than beginnings.
-        tokenizer = load_tokenizer(folder)
-    else:
-        tokenizer = model.preprocessor.tokenizer
+    preprocessor = model.preprocessor
+    # None if it was trained on windows of texts, or on other parts than beginnings.
+    tokenizer = preprocessor.tokenizer if preprocessor else load_tokenizer(folder)
     return LoadedModel(dataclasses.replace(task, tokenizer=tokenizer), model)
 
 

@@ -139,7 +139,6 @@ def choose_recipe(config, begun):
     if recipe.phases:
         num_steps = sum(phase.num_steps for phase in recipe.phases)
         recipe = dataclasses.replace(recipe, num_steps=num_steps)
-        config = dataclasses.replace(
-            config, num_steps=num_steps, phases=tuple(map(str, recipe.phases))
-        )
+        phases = tuple(map(str, recipe.phases))
+        config = dataclasses.replace(config, num_steps=num_steps, phases=phases)
     return recipe, config

@@ -1,7 +1,6 @@
 """Progress bars on standard error."""
 
 import contextlib
-import math
 import numbers
 
 import rich.console
@@ -62,7 +61,7 @@ def show_stages():
                 stack.enter_context(progress)
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")
-            seconds = progress.tasks[tasks[stage]].elapsed or math.inf
+            seconds = progress.tasks[tasks[stage]].elapsed or float("inf")
             rate = f"{done / seconds:,.0f} {_UNITS.get(stage, 'files')}/s"
             progress.update(tasks[stage], completed=done, total=total, rate=rate)
 
