@@ -170,8 +170,7 @@ class FinetuningRun:
     def _prepare_rows(self, recorded):
         config = self.config
         task = self.configure_task()
-        batch_size = task.recipe.batch_size
-        check_micro_batches(config.micro_batches, batch_size, self.strategy)
+        check_micro_batches(config.micro_batches, task.recipe.batch_size, self.strategy)
         sources = find_files(task, config.data, config.train, config.validation)
         self.training_files = fingerprint_rows(sources["train"])
         check_unchanged(self.training_files, recorded)
@@ -366,12 +365,14 @@ class FinetuningRun:
     def _note_recipe(self):
         recipe = self.recipe
         dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
+        num_examples = self.train_rows.examples.num_examples
+        num_epochs = recipe.num_steps * recipe.batch_size / num_examples
         note(
             f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
             f"{recipe.num_steps} steps with {recipe.warmup_steps} of warm-up, length "
             f"{recipe.sequence_length}, dropout {dropout}, before the head "
-            f"{recipe.classifier_dropout}; "
-            f"{self.train_rows.examples.num_examples} training examples"
+            f"{recipe.classifier_dropout}; {num_examples} training examples, each read "
+            f"{num_epochs:.3g} times (--num-epochs)"
         )
         started = describe_run(self.config.checkpoint).get("config", {})
         if recipe.starts_from not in (None, started.get("task")):

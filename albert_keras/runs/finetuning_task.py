@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 
 from albert_keras.checks import check_choice, check_json
-from albert_keras.options import check_unused
+from albert_keras.options import check_unused, given_of
 from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import (
     DEFAULT_SPLIT,
@@ -45,8 +45,7 @@ def configure_task(config):
     """
     task = config.applied_to(TASKS[config.task], f"the task {config.task}")
     options = dict(config.task_options)
-    known = {field.name for field in dataclasses.fields(task)}
-    unknown = sorted(options.keys() - known)
+    unknown = sorted(options.keys() - vars(task).keys())
     if config.metric:
         reported = getattr(task, "metrics_reported", None)
         check_choice("metric", config.metric, reported or (task.main_metric,))
@@ -108,11 +107,8 @@ def choose_recipe(task, config):
     """Returns the recipe of a task, with the fields that a configuration sets."""
     if config.num_steps:
         check_unused(vars(config), ["num_epochs"], f"num_steps={config.num_steps}")
-    changes = {
-        field.name: getattr(config, field.name)
-        for field in dataclasses.fields(task.recipe)
-        if getattr(config, field.name, None) not in (None, SWEEP)
-    }
+    given = given_of(config, vars(task.recipe).keys() & vars(config).keys())
+    changes = {name: value for name, value in given.items() if value != SWEEP}
     if config.num_epochs:
         changes["num_steps"] = None
     # The recipe's warm-up is for its own number of steps.
@@ -204,8 +200,17 @@ def find_files(task, data=None, train=None, validation=None):
         found = {}
     elif data == TFDS or str(data).startswith(f"{TFDS}:"):
         found = _tfds_sources(task, data)
+    elif not (folder := pathlib.Path(data)).is_dir():
+        raise FileNotFoundError(
+            f"The data must be a folder in the task's layout. Received: '{folder}', "
+            "which does not exist. Give files by --train and --validation."
+        )
     else:
-        found = _files_of_folder(task, pathlib.Path(data))
+        found = {
+            name: str(folder / file)
+            for name, file in task.files.items()
+            if (folder / file).exists() and not name.startswith("test")
+        }
     given = {"train": train, "validation": validation}
     found |= {name: str(path) for name, path in given.items() if path}
     if "train" not in found:
@@ -214,19 +219,6 @@ def find_files(task, data=None, train=None, validation=None):
             f"{task.files.get('train', 'a file to train on')}. Received: --data {data}."
         )
     return found
-
-
-def _files_of_folder(task, folder):
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"The data must be a folder in the task's layout. Received: '{folder}', "
-            "which does not exist. Give files by --train and --validation."
-        )
-    return {
-        name: str(folder / file)
-        for name, file in task.files.items()
-        if (folder / file).exists() and not name.startswith("test")
-    }
 
 
 def _tfds_sources(task, source):

@@ -44,6 +44,7 @@ from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import check_kind, task_of
 from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
+from albert_keras.text.corpus import SUFFIXES
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_lines
 from albert_keras.tokenizers import load_tokenizer
@@ -273,6 +274,11 @@ def evaluate_run(folder, data, *, report=None, **options):
 
 
 def _evaluate_pretrained(folder, data, batch_size=BATCH_SIZE, tokenizer=None, **_):
+    if str(data).endswith(tuple(SUFFIXES)):
+        raise ValueError(
+            "A run of `pretrain` is evaluated on data of `prepare-data`. Received: "
+            f"'{data}', a text. Convert it by `prepare-data --tokenizer {folder}`."
+        )
     model = load_checkpoint(folder, tokenizer=tokenizer)
     check_data(data, model.preprocessor.tokenizer, model.backbone.albert_config)
     pairs = RunFolder(folder).read()["examples"]["sentence_pairs"]

@@ -7,10 +7,8 @@ import rich.console
 import rich.progress
 
 # What the stages of the commands count, if not files.
-_UNITS = {
-    **dict.fromkeys(("tokenize", "read"), "bytes"),
-    **{"examples": "tokens", "sample": "texts", "embed": "texts"},
-}
+_UNITS = dict.fromkeys(("tokenize", "read"), "bytes") | {"examples": "tokens"}
+_UNITS |= dict.fromkeys(("sample", "embed"), "texts")
 
 
 def open_progress(quiet=False):

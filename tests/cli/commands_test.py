@@ -216,22 +216,14 @@ def test_help_and_wrong_usage_need_no_tensorflow():
 
 _OF_TABLES = ["finetune", "--task", "text-classification", "--run", "no_run"]
 _REVIEWS = ["--train", str(sample.REVIEWS_TRAIN), "--text-column"]
+_PRETRAIN = ["pretrain", "--text", "a", "--run", "b", "--checkpoint"]
 # Files, columns and names that are wrong.
 ABSENT = [
-    (
-        [*_OF_TABLES, "--checkpoint", "albert_nano_en", *_REVIEWS, "texts"],
-        "has text, l",
-    ),
+    ([*_OF_TABLES, "--checkpoint", "albert_nano_en", *_REVIEWS, "texts"], "has text"),
     ([*_OF_TABLES, "--checkpoint", "albert_tiny_en", *_REVIEWS, "text"], "mini_en?"),
     ([*_OF_TABLES, "--checkpoint", "albert_nano_en", "--train", "no.csv"], "'no.csv'"),
-    (
-        ["pretrain", "--checkpoint", "albert_nan_en", "--text", "a", "--run", "b"],
-        "nano",
-    ),
-    (
-        ["pretrain", "--checkpoint", "albert_nano_en", "--text", "a", "--run", "b"],
-        "'a'",
-    ),
+    ([*_PRETRAIN, "albert_nan_en"], "nano"),
+    ([*_PRETRAIN, "albert_nano_en"], "'a'"),
     (["predict", "no_run", "a text"], "'no_run', which does not exist"),
     (["distill", "--teacher", "no_run", "--run", "b"], "'no_run', which does not"),
 ]

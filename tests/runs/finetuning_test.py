@@ -151,6 +151,7 @@ def test_a_sweep_takes_the_best_rate_on_training_rows(
     words += ["--freeze", "embeddings"]
     assert main([*map(str, words)]) == 0
     messages = capsys.readouterr().err
+    assert "300 training examples, each read 0.107 times" in messages
     description = json.loads((run / "run.json").read_text())
     rate = description["recipe"]["learning_rate"]
     assert f"learning rate {rate:g}: accuracy on a tenth of" in messages

@@ -81,7 +81,7 @@ def times_of(folder):
 
 
 @pytest.mark.slow
-def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
+def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call, fail):
     run, _, results = of_text
     description = read_description(run / "tokens")
     prepared = description["config"]
@@ -99,6 +99,7 @@ def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
     evaluation = call("evaluate", run, "--data", run / "tokens")
     # The report counted a pass of other random numbers.
     counted = description["report"]["num_examples"]
+    assert "'a.txt', a text" in fail("evaluate", run, "--data", "a.txt")
     assert evaluation["num_examples"] == pytest.approx(counted, rel=0.05)
     assert 0 < evaluation["sop_accuracy"] < 1
 
