@@ -150,12 +150,11 @@ def fit_rate(recipe, config, shape):
         return recipe
     from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 
+    width = shape.hidden_dim
     depth = config.model_options.get("num_layers", shape.num_layers)
-    rate = rate_of_shape(
-        shape.hidden_dim, depth, config.random_weights, recipe.num_steps
-    )
+    rate = rate_of_shape(width, depth, config.random_weights, recipe.num_steps)
     note(
-        f"learning rate {rate:g}, the rule for width {shape.hidden_dim}, {depth} layers"
+        f"learning rate {rate:g}, the rule for width {width}, {depth} layers"
         f"{', random weights' * config.random_weights} and {recipe.num_steps} steps; "
         f"the task's rate, {recipe.learning_rate:g}, is for trained models of "
         f"{BASE_WIDTH} and more"
