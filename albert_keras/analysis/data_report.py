@@ -24,7 +24,7 @@ def plot_data_report(report, image_path=None):
     Example:
 
     ```python
-    report = ak.prepare_pretraining_data(["corpus/"], tokenizer, "tokens/")
+    report = ak.prepare_pretraining_data("corpus.txt", tokenizer, "tokens")
     ak.analysis.plot_data_report(report.to_dict(), "report.png")
     ```
     """

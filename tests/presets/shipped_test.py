@@ -110,7 +110,8 @@ def test_card_has_the_measured_figures(name):
     results = json.loads((FOLDER / name / "results.json").read_text("utf-8"))
     template = (ROOT / "tools" / "model_cards" / "english.md").read_text("utf-8")
     lines = [f"{digest}  {path}" for path, digest in checksums_of_card(name).items()]
-    card = template.format(**results, checksums="\n".join(lines))
+    size = (FOLDER / name / "model.weights.h5").stat().st_size
+    card = template.format(**results, size=size, checksums="\n".join(lines))
     assert (FOLDER / name / "README.md").read_text("utf-8") == card
     assert AlbertConfig.from_dict(results["config"]) == PRESETS[name]
     for text in ("evaluation", "other_text"):
