@@ -152,9 +152,11 @@ GROWTH = ((0.4, 1), (0.2, 3), (0.15, 6))
 SHORT, LONG = f"{BATCH},sequence_length=32,masking=token", "batch_size=32"
 SHORT_GROWN = ((0.45, f"{SHORT},num_layers=1"), (0.18, f"{SHORT},num_layers=2"))
 RECIPE_PHASES = (*SHORT_GROWN, (0.18, SHORT), (0.19, LONG))
-# The same, for models whose layers start from one application, or from fewer than 12.
-SIZE_PHASES = ((0.4, f"{SHORT},num_layers=1"), (0.3, SHORT), (0.3, LONG))
-ROWS_OF_64 = (*SIZE_PHASES[:2], (0.3, f"{BATCH},sequence_length=64"))
+# The same, for models whose layers start from one application, or from fewer than 12. At
+# width 384 a model forgets all when it grows from one application to four at once.
+(_, ONE), (_, TWO) = SHORT_GROWN
+SIZE_PHASES = ((0.3, ONE), (0.15, TWO), (0.25, SHORT), (0.3, LONG))
+ROWS_OF_64 = (*SIZE_PHASES[:3], (0.3, f"{BATCH},sequence_length=64"))
 ONE_DEPTH = ((0.7, SHORT), (0.3, LONG))
 DEEP_PHASES = (
     *((0.3, f"{SHORT},num_layers=1"), (0.35, f"{SHORT},num_layers=3")),
