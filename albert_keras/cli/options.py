@@ -16,8 +16,7 @@ METAVARS = {int: "N", float: "X"}
 def flag_of(name):
     """Returns the flag of an option."""
     # The flag of a switch changes its default, and `from` is no name in Python.
-    others = {"favor_shorter": "favor_longer", "source": "from"}
-    name = others.get(name, name)
+    name = {"favor_shorter": "favor_longer", "source": "from"}.get(name, name)
     return f"--{name.replace('_', '-')}"
 
 

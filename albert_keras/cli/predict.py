@@ -59,8 +59,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--output",
         help="file for the predictions; for questions, a .json file has the answers, and "
-        "a path without a suffix is a folder that has null scores too (default: "
-        "standard output)",
+        "a path without a suffix is a folder that has null scores and candidates too "
+        "(default: standard output)",
     )
     new_labels = parser.add_argument_group("labels without training")
     new_labels.add_argument(

@@ -25,7 +25,7 @@ def print_results(title, results, as_json):
         if name.endswith("_memory") and value is not None:
             value = rich.filesize.decimal(value)
         # Shapes of a dry run.
-        if "batch." in name:
+        if "batch." in name and isinstance(value, list):
             value = " x ".join(map(str, value))
         if name == "batches":
             value = ", ".join(f"{size} x {length}" for size, length in value)

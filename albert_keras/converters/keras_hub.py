@@ -152,12 +152,11 @@ class KerasHubModel(Checkpoint):
     def _load_hub_model(self):
         """Loads keras-hub's model from the weights of the preset."""
         config, head = self.read_config(), self.stated_head
-        parts = map(read_keras_weights, self.files.glob("model*.weights.h5"))
-        tensors = stored_tensors.joined([*parts])
+        file, parts = weights_of_preset(self.files)
+        tensors = stored_tensors.joined([*map(read_keras_weights, parts)])
         stored_tensors.check_config_sizes(config, tensors, self)
         sizes = CONFIG_FORMAT.write(config)
         model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
-        file = weights_of_preset(self.files)
         with stored_tensors.readable(file):
             model.load_weights(file)
         task_file = self.files / "task.weights.h5"
@@ -215,8 +214,7 @@ def on_disk(path):
 
 def _registered_name(file):
     # Presets from when keras-hub was called keras-nlp keep that name.
-    name = str(registered_name(file))
-    return name.replace("keras_nlp>", "keras_hub>")
+    return str(registered_name(file)).replace("keras_nlp>", "keras_hub>")
 
 
 def _make_hub_model(model, head, backbone, tokenizer):

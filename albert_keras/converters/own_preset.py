@@ -46,7 +46,7 @@ class OwnPreset(Checkpoint):
 
     def read_tensors(self):
         """Checks the tensors of the backbone; returns their `StoredTensors`."""
-        return self._read_weights("model*.weights.h5")
+        return self._read_weights(weights_of_preset(self.files)[1])
 
     @functools.cached_property
     def task(self):
@@ -143,7 +143,7 @@ class OwnPreset(Checkpoint):
         stated["dtype"] = dtype or (saved if is_kept else None)
         backbone = model_class.from_config(stated | options)
         if load_weights:
-            backbone.load_weights(weights_of_preset(self.files))
+            backbone.load_weights(weights_of_preset(self.files)[0])
         return backbone
 
     def check(self, task):
@@ -153,7 +153,9 @@ class OwnPreset(Checkpoint):
             task: Dict of arguments of a saved model with a head; empty for a backbone.
         """
         check_config_sizes(self.config, self.tensors, self)
-        tensors = self._read_weights("task.weights.h5") if task else None
+        tensors = (
+            self._read_weights(self.files.glob("task.weights.h5")) if task else None
+        )
         sizes = {spec.class_argument for spec in HEADS.values()}
         sizes.update(["dense_dim"] if task.get("dense_dim") else [])
         for name in sizes & task.keys():
@@ -162,11 +164,11 @@ class OwnPreset(Checkpoint):
     def _backbone_arguments(self):
         return read_object(self.files / "config.json")[1]
 
-    def _read_weights(self, pattern):
+    def _read_weights(self, files):
         """Checks the tensors of files; returns their `StoredTensors` without values."""
         has_integers = is_quantized(self._backbone_arguments().get("dtype"))
         shapes = {}
-        for file in self.files.glob(pattern):
+        for file in files:
             found = read_keras_weights(file, has_integers).shapes
             shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
         return StoredTensors(shapes, read=None)

@@ -19,10 +19,10 @@ CHECKPOINT_FORMATS = (
 )
 # Files of all formats. Only these are replaced.
 _FILES = (
-    *("config.json", "metadata.json", "model*.weights.*", "task.json"),
-    *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
+    *("config.json", "metadata.json", "task.json", "preprocessor.json", "assets"),
+    *("model.weights.*", "model_[0-9]*.weights.h5", "task.weights.h5"),
     *("albert_config.json", "model.ckpt-best.*", "spiece.model", "vocab.txt"),
-    *("model.safetensors", "tokenizer_config.json", "modules.json"),
+    *("model.safetensors", "tokenizer.json", "tokenizer_config.json", "modules.json"),
     *("sentence_bert_config.json", "config_sentence_transformers.json"),
     *("1_Pooling", "2_Dense", "[23]_Normalize"),
 )

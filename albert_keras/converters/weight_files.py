@@ -60,12 +60,14 @@ def read_keras_weights(file, may_be_quantized=False):
 
 
 def weights_of_preset(folder):
-    """Returns the file of a preset's weights, or the list of its files.
+    """Returns the path of a preset's weights, and the files that hold them.
 
     With `max_shard_size` keras-hub writes several files and lists them in JSON.
     """
     file = folder / "model.weights.h5"
-    return file if file.is_file() else file.with_suffix(".json")
+    if file.is_file():
+        return file, [file]
+    return file.with_suffix(".json"), [*folder.glob("model_[0-9]*.weights.h5")]
 
 
 def read_safetensors(file):

@@ -123,8 +123,7 @@ class UnanswerableLogit(ConfiguredLayer):
     def call(self, tokens, start_probabilities, training=False):
         start = ops.einsum("bl,blh->bh", start_probabilities, tokens)
         x = self.hidden(ops.concatenate([start, tokens[:, 0]], axis=-1))
-        x = self.dropout(ops.tanh(x), training=training)
-        return self.output_dense(x)
+        return self.output_dense(self.dropout(ops.tanh(x), training=training))
 
     def get_config(self):
         return {**super().get_config(), "dropout": self.dropout.rate}

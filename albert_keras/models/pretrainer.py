@@ -140,7 +140,8 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         if self.num_pair_classes and not isinstance(x, tuple | dict):
             raise ValueError(
                 "`x` must be a tuple of first and second segments, or texts if "
-                f"num_pair_classes=0. Received: texts, {self.num_pair_classes} classes."
+                f"num_pair_classes=0. Received: x of type {type(x).__name__}, and "
+                f"num_pair_classes={self.num_pair_classes}."
             )
         return super().preprocess_samples(x, y, sample_weight)
 

@@ -90,8 +90,8 @@ def find_answers(questions, contexts):
             begin, end = contexts.offsets[number : number + 2]
             starts, ends = contexts.spans[begin:end].T.tolist()
         found.append(_find_answer(question, starts, ends))
-    spans, reasons, are_mended = zip(*found, strict=True)
-    return np.array(spans, np.int64), [*reasons], sum(are_mended)
+    spans, reasons, are_mended = zip(*found, strict=True) if found else ((), (), ())
+    return np.array(spans, np.int64).reshape(-1, 2), [*reasons], sum(are_mended)
 
 
 def _find_answer(question, starts, ends):

@@ -52,7 +52,7 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     """
     room = room_in(sequence_length, 1)
     if tag_ids is not None:
-        _check_same_lengths(words, tag_ids)
+        check_same_lengths(words, tag_ids, "Each word must have a tag")
     # (num_words,) for all words; `ends` counts the tokens before each word.
     encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
     lengths = np.minimum(encoded.lengths, room)
@@ -98,14 +98,14 @@ def gather_words(examples, token_values, words, default):
     return [values[a:b].tolist() for a, b in itertools.pairwise(sentences)]
 
 
-def _check_same_lengths(words, tags):
-    """Checks that sentences have as many tags as words."""
-    sizes = map(len, words), map(len, tags)
+def check_same_lengths(first, second, rule):
+    """Checks that two lists of sentences have the same numbers of words."""
+    sizes = map(len, first), map(len, second)
     for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):
         if pair[0] != pair[1]:
             raise ValueError(
-                f"Each word must have a tag. Received: {len(words)} and {len(tags)} "
-                f"sentences; sentence {index} has {pair[0]} words and {pair[1]} tags."
+                f"{rule}. Received: {len(first)} and {len(second)} sentences; sentence "
+                f"{index} has {pair[0]} and {pair[1]} words."
             )
 
 

@@ -70,7 +70,8 @@ def upload(folder, address):
         if _is_offline():
             raise ConnectionError("nothing is uploaded")
         if address.startswith(KAGGLE):
-            _to_kaggle(folder, address)
+            with _kaggle() as kagglehub:
+                kagglehub.model_upload(address.removeprefix(KAGGLE), str(folder))
         else:
             _to_hugging_face(folder, address)
     # The cache may hold the old files.
@@ -165,11 +166,6 @@ def _from_kaggle(address):
         if _is_offline():
             handle = _newest_in_cache(handle)
         return pathlib.Path(kagglehub.model_download(handle))
-
-
-def _to_kaggle(folder, address):
-    with _kaggle() as kagglehub:
-        kagglehub.model_upload(address.removeprefix(KAGGLE), str(folder))
 
 
 @contextlib.contextmanager

@@ -22,7 +22,6 @@ from albert_keras.runs.finetuning_task import (
     fit_rate,
     fit_recipe,
     hold_out,
-    layer_decay_of,
     read_rows,
     report_overlap,
     split_rows,
@@ -254,7 +253,7 @@ class FinetuningRun:
             if getattr(task, "early_exit", None) == "two-stage":
                 add_exits_to_classifier(self.model, config)
             self.learner = self.make_learner()
-            decay = layer_decay_of(config, shape)
+            decay = recipe.layer_decay
             optimizer = make_optimizer(
                 self.learning_rate,
                 num_steps=recipe.num_steps,

@@ -135,6 +135,8 @@ def fit_recipe(task, config, shape):
         # The paper's steps are for wide models: ten epochs of the complete data sets.
         steps = {"num_steps": None, "warmup_steps": config.warmup_steps}
         recipe = dataclasses.replace(recipe, **steps, least_steps=LEAST_STEPS)
+    if is_narrow(shape) and not (config.layer_decay or config.random_weights):
+        recipe = dataclasses.replace(recipe, layer_decay=LAYER_DECAY)
     return dataclasses.replace(task, recipe=recipe)
 
 
@@ -160,16 +162,6 @@ def fit_rate(recipe, config, shape):
         f"{BASE_WIDTH} and more"
     )
     return dataclasses.replace(recipe, learning_rate=rate)
-
-
-def layer_decay_of(config, shape):
-    """Returns the layer decay of a run, a float.
-
-    Args:
-        config, shape: See `fit_recipe`.
-    """
-    has_rule = is_narrow(shape) and not config.random_weights
-    return config.layer_decay or (LAYER_DECAY if has_rule else 1.0)
 
 
 def is_narrow(shape):

@@ -402,9 +402,10 @@ def build_model(task, shape, checkpoint=None, precision=None):
     if checkpoint is None:
         return model
     backbone.set_weights(getattr(checkpoint, "backbone", checkpoint).get_weights())
-    names = ("mlm", "sop")
-    heads = {layer.name: layer for layer in checkpoint.layers if layer.name in names}
-    for layer in (layer for layer in model.layers if layer.name in heads):
+    heads = {layer.name: layer for layer in checkpoint.layers}
+    for layer in model.layers:
+        if layer.name not in ("mlm", "sop") or layer.name not in heads:
+            continue
         head = heads[layer.name]
         if [v.shape for v in layer.weights] == [v.shape for v in head.weights]:
             layer.set_weights(head.get_weights())

@@ -57,15 +57,13 @@ class MicroBatcher:
 
     async def _run_batches(self):
         while self._waiting:
-            if self._rows_of_first() < self.max_rows:
+            # The rows that could run with the oldest request.
+            first = self._waiting[0][0]
+            rows = [_num_rows(inputs) for k, inputs, _ in self._waiting if k == first]
+            if sum(rows) < self.max_rows:
                 await asyncio.sleep(self.delay_s)
             if batch := self._take():
                 await self._answer(batch)
-
-    def _rows_of_first(self):
-        """Returns the number of rows that could run with the oldest request."""
-        key = self._waiting[0][0]
-        return sum(_num_rows(inputs) for k, inputs, _ in self._waiting if k == key)
 
     def _take(self):
         """Removes the requests of the next batch from the waiting ones; returns them."""

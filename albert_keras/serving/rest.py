@@ -109,8 +109,7 @@ def _as_array(name, value, spec):
         if is_text:
             valid = all(isinstance(item, bytes) for item in array.flat)
         else:
-            is_int = spec.dtype.is_integer
-            kinds = (int,) if is_int else (int, float)
+            kinds = (int,) if spec.dtype.is_integer else (int, float)
             valid = all(type(item) in kinds for item in array.flat)
             array = array.astype(spec.dtype.as_numpy_dtype)
     except (ValueError, TypeError, OverflowError):

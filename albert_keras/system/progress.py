@@ -6,9 +6,8 @@ import numbers
 import rich.console
 import rich.progress
 
-# What the stages of the commands count, if not files.
-_UNITS = dict.fromkeys(("tokenize", "read"), "bytes") | {"examples": "tokens"}
-_UNITS |= dict.fromkeys(("sample", "embed"), "texts")
+# What the stages of the commands count, if not parts of the work.
+_UNITS = {"tokenize": "bytes", "read": "bytes", "sample": "texts", "embed": "texts"}
 
 
 def open_progress(quiet=False):
@@ -60,7 +59,7 @@ def show_stages():
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")
             seconds = progress.tasks[tasks[stage]].elapsed or float("inf")
-            rate = f"{done / seconds:,.0f} {_UNITS.get(stage, 'files')}/s"
+            rate = f"{done / seconds:,.0f} {_UNITS.get(stage, 'parts')}/s"
             progress.update(tasks[stage], completed=done, total=total, rate=rate)
 
         yield show

@@ -5,6 +5,7 @@ The usual library, seqeval, has had no release since 2020.
 
 import collections
 
+from albert_keras.preprocessors.tagged_words import check_same_lengths
 from albert_keras.tasks.metrics import rates
 
 # The tag of words outside of entities.
@@ -104,6 +105,8 @@ def entity_scores(targets, predictions):
     >>> scores["f1"], scores["num_predictions"]
     (0.0, 1)
     """
+    rule = "Each word must have a target and a prediction"
+    check_same_lengths(targets, predictions, rule)
     targets, predictions = map(_entities_of, (targets, predictions))
     groups = targets, predictions, targets & predictions
     counts = [

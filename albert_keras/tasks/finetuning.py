@@ -41,6 +41,7 @@ class Recipe:
         dropout: float, or None for the checkpoint's. Dropout of hidden values and
             attention.
         classifier_dropout: float. Dropout before the head.
+        layer_decay: float. Factor of the learning rate from a layer to the one below.
         starts_from: str, or None. Task whose finished run is the best checkpoint.
 
     Reference: Lan et al. 2020, table 14.
@@ -55,6 +56,7 @@ class Recipe:
     least_steps: int = 1
     dropout: float | None = None
     classifier_dropout: float = HEAD_DROPOUT
+    layer_decay: float = 1.0
     starts_from: str | None = None
 
     def steps_for(self, num_examples):

@@ -206,10 +206,9 @@ def _sources(path):
     if not os.path.isdir(path):
         return [("", path)]
     path = pathlib.Path(path)
-    if path.name in LEVELS:
+    levels = [name for name in LEVELS if (path / name).is_dir()]
+    if not levels and path.name in LEVELS:
         path, levels = path.parent, [path.name]
-    else:
-        levels = [name for name in LEVELS if (path / name).is_dir()]
     if not levels:
         raise ValueError(
             f"A folder must have RACE's layout, with {' or '.join(LEVELS)} in it. "
@@ -231,7 +230,9 @@ def _questions_of(row, where):
         row = {name: [reading.first_of(row, keys)] for name, keys in names.items()}
         article = "" if article is None else article
     check_json({**row, "article": article}, _ARTICLE, where)
-    answers = row.get("answers") or [None] * len(row["questions"])
+    answers = row.get("answers")
+    if answers is None:
+        answers = [None] * len(row["questions"])
     columns = [row["questions"], row["options"], answers]
     sizes = {*map(len, columns[1])}
     if len({*map(len, columns)}) > 1 or not sizes <= {*range(2, len(LETTERS) + 1)}:

@@ -103,12 +103,7 @@ class Corpus:
 
 
 def open_corpus(
-    sources,
-    *,
-    format=None,
-    errors="strict",
-    text_column="text",
-    part_bytes=PART_BYTES,
+    sources, *, format=None, errors="strict", text_column="text", part_bytes=PART_BYTES
 ):
     r"""Opens a `Corpus` of any size, to be read in parts.
 

@@ -235,5 +235,5 @@ class LinePlace(NamedTuple):
     def __str__(self):
         with open_binary(self.file) as stream:
             lines = enumerate(raw_lines(stream, self.file), start=1)
-            number = next(n for n, (offset, _) in lines if offset == self.offset)
+            number = next((n for n, (offset, _) in lines if offset == self.offset), "?")
         return f"'{self.file}', line {number}"

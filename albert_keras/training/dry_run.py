@@ -1,11 +1,11 @@
 """Dry run: measures the time and memory of some real steps, then undoes them."""
 
+import math
 import sys
 import time
 
 import keras
 import numpy as np
-from keras import ops
 
 from albert_keras.training.checkpoints import named_arrays, named_variables
 from albert_keras.training.steps import tokens_per_step
@@ -46,7 +46,10 @@ def measure_steps(model, dataset, num_steps, num_workers=1, num_calls=10):
     # The median, because the machine may pause.
     medians = np.median(np.diff(times, axis=0), axis=0) / model.steps_per_execution
     seconds, core_seconds = medians.tolist()
-    gradients = sum(ops.convert_to_numpy(v).nbytes for v in model.trainable_variables)
+    gradients = sum(
+        math.prod(v.shape) * np.dtype(v.dtype).itemsize
+        for v in model.trainable_variables
+    )
     features = dataset.element_spec[0]
     results = {
         "batch": {name: list(spec.shape) for name, spec in features.items()},

@@ -11,7 +11,6 @@ from albert_keras.runs.finetuning_task import (
     find_files,
     fit_rate,
     fit_recipe,
-    layer_decay_of,
 )
 from albert_keras.tasks import TASKS
 
@@ -78,9 +77,11 @@ def test_recipe_fits_the_model(capsys):
     assert fit_recipe(task, default, small).recipe.sequence_length == 128
     lines = capsys.readouterr().err.splitlines()
     assert [line[:30] for line in lines] == ["examples have at most 128 toke"]
-    assert [layer_decay_of(default, shape) for shape in (small, base)] == [0.9, 1]
+    decays = [fit_recipe(task, default, s).recipe.layer_decay for s in (small, base)]
+    assert decays == [0.9, 1]
     for changes in ({"layer_decay": 1.0}, {"random_weights": True}):
-        assert layer_decay_of(dataclasses.replace(default, **changes), small) == 1
+        config = dataclasses.replace(default, **changes)
+        assert fit_recipe(task, config, small).recipe.layer_decay == 1
 
 
 def test_rate_fits_the_model_and_the_steps(capsys):

@@ -29,10 +29,10 @@ def write_glue_predictions(path, predictions):
     """
     answers = GLUE_ANSWERS[path.stem]
     if answers is None:
-        if isinstance(predictions[0], str):
+        if labels := [each for each in predictions if isinstance(each, str)]:
             raise ValueError(
                 "STS-B.tsv must have the numbers of a regression. "
-                f"Received: labels, the first one {predictions[0]!r}."
+                f"Received: labels, the first one {labels[0]!r}."
             )
         predictions = [f"{value:.3f}" for value in np.clip(predictions, 0.0, 5.0)]
     for index, prediction in enumerate(predictions):

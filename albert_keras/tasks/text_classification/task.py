@@ -213,7 +213,9 @@ class TextClassificationTask(TextTask):
     activation: ClassVar[str | None] = None
 
     def for_run(self, rows, tokenizer, labels=None):
-        labels = labels or self.labels or sorted({*reading.each_label(rows.labels)})
+        labels = self.labels if labels is None else labels
+        if labels is None:
+            labels = sorted({*reading.each_label(rows.labels)})
         if len(labels) == 1:
             raise ValueError(
                 "Classification needs at least two labels. "
