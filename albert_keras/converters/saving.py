@@ -8,7 +8,6 @@ from fnmatch import fnmatch
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.loading import CONVERTERS, find_checkpoint
-from albert_keras.models import HEADS
 from albert_keras.presets.hub import folder_to_write
 from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder
@@ -83,7 +82,7 @@ def _left_out(model, head, format):
         values["labels"] = ", ".join(model.labels)
     if format == "google" and head:
         # Google's code has a constant, the default here.
-        dropout = inspect.signature(HEADS[head].model).parameters.get("dropout")
+        dropout = inspect.signature(type(model).__init__).parameters.get("dropout")
         if dropout and model.dropout != dropout.default:
             values["dropout"] = model.dropout
     backbone = getattr(model, "backbone", model)

@@ -41,9 +41,9 @@ def test_every_word_keeps_its_tag(tokenizer, sequence_length):
 
 
 def test_errors_of_alignment(encoder):
-    with pytest.raises(ValueError, match="have a tag. .* sentence 1 has 2 words and 1"):
+    with pytest.raises(ValueError, match="have a tag. .* sentence 1 has 2 and 1 words"):
         align_tags(encoder, [["我"], ["我", "爱"]], [[1], [2]], sequence_length=9)
-    with pytest.raises(ValueError, match="2 and 1 .* sentence 1 has 1 words and 0"):
+    with pytest.raises(ValueError, match="2 and 1 .* sentence 1 has 1 and 0 words"):
         align_tags(encoder, [["我"], ["我"]], [[1]], sequence_length=9)
 
 
