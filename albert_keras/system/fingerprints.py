@@ -63,5 +63,4 @@ def first_change(before, now):
     counts as a change; a changed path does not.
     """
     pairs = itertools.zip_longest(before, now, fillvalue=(None, None))
-    changes = (new[0] or old[0] for old, new in pairs if old[1] != new[1])
-    return next(changes, None)
+    return next((new[0] or old[0] for old, new in pairs if old[1] != new[1]), None)
