@@ -14,7 +14,7 @@ from albert_keras.tasks import (
     TextRegressionTask,
 )
 from albert_keras.tasks.embedding import EmbeddingTask
-from albert_keras.tasks.tagging import default_tag
+from albert_keras.tasks.entities import OUTSIDE
 
 BATCH_SIZE = 32
 
@@ -122,7 +122,8 @@ def task_of(model):
     if spec.num_classes:
         options["labels"] = spec.labels or tuple(map(str, range(spec.num_classes)))
     if spec.kind == "tagging":
-        options["default"] = default_tag([options["labels"]])
+        labels = options["labels"]
+        options["default"] = OUTSIDE if OUTSIDE in labels else labels[0]
     elif spec.kind in ("choices", "questions"):
         options["max_question_length"] = preprocessor.max_question_length
     if spec.kind == "questions":

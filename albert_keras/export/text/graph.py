@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from albert_keras.export import signatures
-from albert_keras.models.text_embedder import mean_over_tokens
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 # Kinds of models whose inputs are packed texts or pairs, without a task.
@@ -158,8 +157,10 @@ def text_signatures(
             packed = trim_tensors(pack_tensors(segments, tokenizer, longest))
             outputs = traced[name](**packed)
             if spec.kind == "backbone":
-                tokens, mask = outputs["sequence_output"], packed["padding_mask"]
-                outputs["mean_output"] = mean_over_tokens(tokens, mask)
+                # (batch, length, 1); each row has at least [CLS].
+                mask = tf.cast(packed["padding_mask"], tf.float32)[..., tf.newaxis]
+                total = tf.reduce_sum(outputs["sequence_output"] * mask, axis=1)
+                outputs["mean_output"] = total / tf.reduce_sum(mask, axis=1)
             return outputs
 
         specs = {text: text_input(text) for text in texts}
