@@ -81,6 +81,7 @@ def test_python_and_the_commands_do_the_same(tmp_path):
         (AlbertTextEmbedder, {}, "sentence_transformers"),
     ],
 )
+# The test model has another `initializer_range`, which keras-hub cannot store.
 @pytest.mark.filterwarnings("ignore:.* left out. initializer_range=0.2")
 def test_exports_predict_the_cases_of_both_kinds_of_rows(
     kind, options, library, tmp_path
