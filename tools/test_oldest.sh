@@ -5,13 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv-oldest}
 python3 -m venv "$venv"
-# Each lower bound, `name>=version` or `name[extra]>=version`, becomes `name==version`.
-sed -n 's/^ \+\([a-z][A-Za-z0-9_-]*\)\(\[[a-z0-9]*\]\)\?>=\([0-9.]\+\).*/\1==\3/p' setup.cfg \
-  > "$venv/constraints.txt"
-"$venv/bin/pip" install --quiet --editable ".[test]" \
-  --constraint "$venv/constraints.txt"
+"$venv/bin/pip" install --quiet uv
+"$venv/bin/uv" pip install --quiet --python "$venv" --system-certs --no-config \
+  --resolution lowest-direct --editable ".[test]"
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
-# Old versions use what their newer dependencies deprecate. Some tests run pytest again,
-# which reads this variable too.
-export PYTEST_ADDOPTS="-W ignore::DeprecationWarning ${PYTEST_ADDOPTS:-}"
+# Old versions use what their newer dependencies deprecate, and TensorFlow 2.20 was generated
+# for the protobuf before the one that tensorflow-datasets needs. Some tests start pytest or
+# Python again, which read these variables too.
+export PYTHONWARNINGS="ignore:Protobuf gencode"
+export PYTEST_ADDOPTS="-W ignore::DeprecationWarning -W '$PYTHONWARNINGS' ${PYTEST_ADDOPTS:-}"
 "$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile -m "not slow" "$@"
